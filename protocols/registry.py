@@ -75,6 +75,15 @@ class Protocol:
     sdk: SdkTraits = field(default_factory=SdkTraits)
     """What its SDKs do by themselves."""
 
+    def spoken(self, profile: str, variant: str) -> Profile:
+        """Return the profile of that name. Raises ValueError for an unknown one, and for a variant that it lacks."""
+        if profile not in self.profiles:
+            raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(self.profiles)}")
+        found = self.profiles[profile]
+        if variant not in found.variants:
+            raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(found.variants)}")
+        return found
+
     @property
     def own_messages(self) -> frozenset[type[Message]]:
         """Messages that nobody asks an SDK for: what it does by itself, and what is asked at a listener for others."""

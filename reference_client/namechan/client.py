@@ -7,10 +7,9 @@ Calls may overlap: they are sent in the order in which they begin, and each gets
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from wireproof.protocols.namechan import PROTOCOL, Codec, NamechanClient, Replay
 from wireproof.protocols.namechan.enums import UNSUPPORTED, VERSION
 from wireproof.protocols.namechan.replies import Error, Message, Subscribed, Unsubscribed, VersionReply
 from wireproof.protocols.namechan.requests import Connect, Publish, Subscribe, Unsubscribe
+from wireproof.reference_client.base import BaseClient
 from wireproof.reference_client.checks import check
 from wireproof.reference_client.errors import (
     BadReplyError,
@@ -67,7 +67,7 @@ class Way:
     """Seconds."""
 
 
-class Client:
+class Client(BaseClient):
     """One connection to a server; made by `Client.connect`.
 
     Calls that are pending when the connection is lost fail with ClosedError: nobody knows whether the server executed
@@ -132,12 +132,8 @@ class Client:
         the client reconnects, `on_mended` after it has; none of them may block. Raises ValueError for an unknown
         profile or variant, and BadRequestError for an id that is not bytes.
         """
-        known = PROTOCOL.profiles
-        if profile not in known:
-            raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(known)}")
-        if variant not in known[profile].variants:
-            raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
-        codec = Codec.of(known[profile], variant)
+        spoken = PROTOCOL.spoken(profile, variant)
+        codec = Codec.of(spoken, variant)
         check(Connect(id=client_id), codec.layout(Connect))
         callbacks = Callbacks(
             message=_nothing if on_message is None else on_message,
@@ -225,17 +221,8 @@ class Client:
         self._told(ClosedError("the client was closed"))
         self._feeds.finish(None)
 
-    async def __aenter__(self) -> Client:
+    async def _open(self) -> None:
         await self._connection.open()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def __await__(self) -> Generator[None, None, Client]:
-        return self.__aenter__().__await__()
 
     def _check(self, request: Request) -> None:
         if type(request) not in self._codec.profile.replies:

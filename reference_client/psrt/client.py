@@ -9,14 +9,14 @@ from __future__ import annotations
 import secrets
 import ssl
 import time
-from collections.abc import Callable, Generator, Iterable
-from types import TracebackType
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from wireproof.protocols.messages import Request
 from wireproof.protocols.psrt import PROTOCOL, Codec, ControlClient, Encryption, ResponseCode
 from wireproof.protocols.psrt.enums import DatagramOperation
 from wireproof.protocols.psrt.requests import Bye, Content, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
+from wireproof.reference_client.base import BaseClient
 from wireproof.reference_client.checks import check
 from wireproof.reference_client.errors import BadRequestError
 from wireproof.reference_client.link import Link
@@ -32,7 +32,7 @@ PRIORITY = 0x7F
 """The default priority of messages (P14)."""
 
 
-class Client:
+class Client(BaseClient):
     """One login at a server, with a control and a data socket; made by `Client.connect`.
 
     If the server refuses a request, its method raises RefusedError, or AccessError for a missing right. Calls that are
@@ -101,17 +101,13 @@ class Client:
         every message, `on_loss` with the reason of a loss and whether the client reconnects, `on_mended` after it has;
         none of them may block. Raises ValueError for an unknown profile, variant or `tls`, and for a bad `ca`.
         """
-        known = PROTOCOL.profiles
-        if profile not in known:
-            raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(known)}")
-        if variant not in known[profile].variants:
-            raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+        spoken = PROTOCOL.spoken(profile, variant)
         if tls not in ("none", "starttls"):
             raise ValueError(f"tls: expected none or starttls, got {tls!r}")
         context = _context(ca) if tls == "starttls" else None
         return cls(
             Way(host, port, timeout, login, password, context),
-            Codec.of(known[profile], variant),
+            Codec.of(spoken, variant),
             reconnect=reconnect,
             on_message=on_message,
             on_loss=on_loss,
@@ -180,17 +176,8 @@ class Client:
         """Close both sockets; pending calls fail with ClosedError. May be called again."""
         await self._conversation.close()
 
-    async def __aenter__(self) -> Client:
+    async def _open(self) -> None:
         await self._conversation.open()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def __await__(self) -> Generator[None, None, Client]:
-        return self.__aenter__().__await__()
 
     async def _do(self, request: Request) -> ResponseCode:
         self._check(request)

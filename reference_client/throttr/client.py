@@ -7,8 +7,7 @@ Calls may overlap: they are sent in the order in which they begin, and each gets
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
-from types import TracebackType
+from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeVar
 
 from wireproof.protocols.messages import Push, Reply, Request
@@ -16,13 +15,14 @@ from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr import PROTOCOL, ClientConnection, Codec
 from wireproof.protocols.throttr.replies import Status
 from wireproof.protocols.throttr.requests import Subscribe, Unsubscribe
+from wireproof.reference_client.base import BaseClient
 from wireproof.reference_client.checks import check
 from wireproof.reference_client.errors import ClientError, DeadlineError, UnsupportedError
 from wireproof.reference_client.link import Link
 from wireproof.reference_client.server_connection import OnLoss, Reconnect, ServerConnection
 from wireproof.reference_client.throttr.batch import Batch
 from wireproof.reference_client.throttr.commands import Commands
-from wireproof.reference_client.throttr.subscriptions import Feeds, Message, Subscription
+from wireproof.reference_client.throttr.subscriptions import ChannelFeeds, Message, Subscription
 
 __all__ = ["Client"]
 
@@ -31,7 +31,7 @@ HELD = 65_536
 """The default number of messages that an iterator holds."""
 
 
-class Client(Commands):
+class Client(Commands, BaseClient):
     """One connection to a server; made by `Client.connect`.
 
     Calls that are pending when the connection is lost fail with ClosedError: nobody knows whether the server executed
@@ -58,7 +58,7 @@ class Client(Commands):
         self._on_mended = on_mended
         self._channels: dict[bytes, None] = {}
         """The subscriptions that the server has accepted."""
-        self._feeds = Feeds(self)
+        self._feeds = ChannelFeeds(self)
         self._connection = connect(self)
 
     @classmethod
@@ -82,12 +82,8 @@ class Client(Commands):
         every pushed message, `on_loss` with the reason of a loss and whether the client reconnects, `on_mended` after
         it has; none of them may block. Raises ValueError for an unknown profile or variant.
         """
-        known = PROTOCOL.profiles
-        if profile not in known:
-            raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(known)}")
-        if variant not in known[profile].variants:
-            raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
-        codec = cls.codec_of(known[profile], variant)
+        spoken = PROTOCOL.spoken(profile, variant)
+        codec = cls.codec_of(spoken, variant)
 
         def connection(client: Client) -> ServerConnection:
             return ServerConnection(
@@ -152,17 +148,8 @@ class Client(Commands):
         await self._connection.close()
         self._feeds.finish(None)
 
-    async def __aenter__(self) -> Client:
+    async def _open(self) -> None:
         await self._connection.open()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def __await__(self) -> Generator[None, None, Client]:
-        return self.__aenter__().__await__()
 
     async def _do(self, request: Request, shape: Callable[[Reply], T]) -> T:
         return shape(await self.ask(request))

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import ssl
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from itertools import count
-from types import TracebackType
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -24,6 +23,7 @@ from wireproof.protocols.tmqp.enums import SUBSCRIBE
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import DirectMessage, Notification, QueueMessage, ServerPing
 from wireproof.protocols.tmqp.requests import AnswerPing, Join, Leave, Ping, Pull, Subscribe
+from wireproof.reference_client.base import BaseClient
 from wireproof.reference_client.checks import check
 from wireproof.reference_client.errors import (
     BadRequestError,
@@ -56,7 +56,7 @@ class AnsweringLink(MatchedLink):
             super()._pushed(push)
 
 
-class Client(Operations):
+class Client(Operations, BaseClient):
     """One connection to a server; made by `Client.connect`.
 
     Calls that are pending when the connection is lost fail with ClosedError: nobody knows whether the server executed
@@ -134,18 +134,14 @@ class Client(Operations):
         Raises ValueError for an unknown profile, variant or `tls`, for a bad `ca`, and for a line break in what the
         client says of itself.
         """
-        known = PROTOCOL.profiles
-        if profile not in known:
-            raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(known)}")
-        if variant not in known[profile].variants:
-            raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+        spoken = PROTOCOL.spoken(profile, variant)
         if tls not in ("none", "tls"):
             raise ValueError(f"tls: expected none or tls, got {tls!r}")
         identity = Identity(client_id, client_name, client_type, client_token)
         _ = identity.text
         return cls(
             Way(host, port, timeout, identity, _context(ca) if tls == "tls" else None),
-            Codec.of(known[profile], variant),
+            Codec.of(spoken, variant),
             reconnect=reconnect,
             on_message=on_message,
             on_loss=on_loss,
@@ -196,17 +192,8 @@ class Client(Operations):
         self._pings.end()
         await self._connection.close()
 
-    async def __aenter__(self) -> Client:
+    async def _open(self) -> None:
         await self._connection.open()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    def __await__(self) -> Generator[None, None, Client]:
-        return self.__aenter__().__await__()
 
     def _check(self, request: Request) -> None:
         if type(request) not in self._codec.profile.replies:
