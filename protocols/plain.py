@@ -50,11 +50,10 @@ class Plain:
 
     def __init__(self, protocol: Protocol, profile: str, variant: str) -> None:
         """Raises `PlainError` naming what is known when there is no such profile or variant."""
-        if profile not in protocol.profiles:
-            raise PlainError(f"unknown profile {profile!r}: expected {' or '.join(protocol.profiles)}")
-        self.profile = protocol.profiles[profile]
-        if variant not in self.profile.variants:
-            raise PlainError(f"unknown variant {variant!r}: expected {' or '.join(self.profile.variants)}")
+        try:
+            self.profile = protocol.spoken(profile, variant)
+        except ValueError as error:
+            raise PlainError(str(error)) from None
         self.variant = self.profile.variants[variant]
         self.protocol = protocol
         hidden = protocol.own_messages
