@@ -109,10 +109,7 @@ class Endpoint:
         return found if self.stands_alone else tuple(islice(filter(self._may_be_asked, found), 256))
 
     def _may_be_asked(self, request: Request) -> bool:
-        """Return whether a client may send a request here, and a server reads no other one instead.
-
-        A second HELLO of TMQP, for instance, has the number of another operation.
-        """
+        """Return whether a client may send a request here, and a server does not read another one in its bytes."""
         try:
             connections_after(self.link, self.codec, (*self.path, request))
         except (LocalProtocolError, LookupError):

@@ -184,11 +184,8 @@ class _Test:
         done = {one["case"] for one in earlier}
         plan.cases = [case for case in plan.cases if case.id not in done]
         with ExitStack() as stack:
-            folder = (
-                stack.enter_context(RunFolder(where, evidence=KeptEvidence(self.options["evidence"])))
-                if where
-                else None
-            )
+            kept = KeptEvidence(self.options["evidence"])
+            folder = stack.enter_context(RunFolder(where, evidence=kept)) if where else None
             verdicts = Verdicts(self.suite, plan.cases, folder.add if folder else _unwritten)
             plan.journal = folder.note if folder else _unwritten
             if folder:
