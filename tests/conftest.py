@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -14,3 +18,38 @@ settings.register_profile(
 )
 settings.register_profile("deep", deadline=None, max_examples=2000, suppress_health_check=QUIET)
 settings.load_profile("ci")
+
+SPARK, GATES = "tests/spark/", "tests/gates/"
+FIRST = (SPARK, GATES)
+"""What runs longest is begun first: the other files fill the time of the other processes meanwhile."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Put what runs longest in front, after all that shuffles."""
+    yield
+    items.sort(key=lambda item: [not item.nodeid.startswith(one) for one in FIRST])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Share out whole files; all of Spark goes to one process with its JVM, and each gate is apart."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FileScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith(GATES):
+                return nodeid
+            return SPARK if nodeid.startswith(SPARK) else nodeid.split("::")[0]
+
+    config.option.loadscopereorder = False
+    return FileScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the gates say, also when all is well: what was sampled is seen."""
+    reports = [one for one in terminalreporter.getreports("passed") if one.when == "call"]
+    printed = {one.nodeid: dict(one.user_properties).get("printed", []) for one in reports}
+    for name, lines in sorted(printed.items()):
+        for line in lines:
+            terminalreporter.write_line(f"{name.removeprefix(GATES)}: {line}")

@@ -21,7 +21,7 @@ OPTIONS = (
         "Seconds between two pings; after two without a line a client is dropped.",
         least=0.001,
     ),
-    Option("handshake_timeout", "seconds", 5.0, "Seconds in which a client must have sent its version.", least=0.001),
+    Option("handshake_timeout", "seconds", 2.0, "Seconds in which a client must have sent its version.", least=0.001),
     Option("max_line", "whole", 64 << 10, "Bytes of the longest line; a longer one ends the connection.", least=1024),
     Option("max_kept", "whole", 10_000, "Messages that a transient round-robin queue keeps while nobody subscribes."),
     Option("auto_create", "switch", False, "A topic that is not there is made as a transient broadcast queue."),

@@ -1,6 +1,7 @@
 """The schemas of what people write: what the types give; they take every case, and find what is misspelt."""
 
 import json
+from functools import cache
 from typing import Any
 
 import jsonschema_rs
@@ -20,6 +21,7 @@ FILES = sorted(
 CASE = {"id": "query/one", "title": "A title long enough", "clauses": ["THR-QUERY-1"]}
 
 
+@cache
 def validator(name: str) -> Any:
     return jsonschema_rs.validator_for(json.loads(schemas()[f"{name}.schema.json"]))
 

@@ -238,7 +238,7 @@ def main() -> None:
     options.add_argument("--hook", type=Path)
     options.add_argument("--data", type=Path)
     options.add_argument("--ping-interval", type=float, default=50.0)
-    options.add_argument("--handshake-timeout", type=float, default=5.0)
+    options.add_argument("--handshake-timeout", type=float, default=2.0)
     options.add_argument("--max-line", type=int, default=64 << 10)
     options.add_argument("--max-kept", type=int, default=10_000)
     given = options.parse_args()

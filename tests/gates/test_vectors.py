@@ -1,0 +1,22 @@
+"""The derived vectors are what the cases give today; each clause has cases, and no pair of parameters is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.gates.conftest import Passes
+from wireproof.protocols import protocol_names
+
+
+def test_derived_vectors_are_what_the_cases_give(passes: Passes) -> None:
+    passes("wireproof", "vectors", "check", lines=1)
+
+
+@pytest.mark.parametrize("protocol", protocol_names())
+def test_every_clause_has_cases(protocol: str, passes: Passes) -> None:
+    passes("wireproof", "clauses", protocol, "--brief", lines=1)
+
+
+@pytest.mark.parametrize("protocol", protocol_names())
+def test_every_pair_of_parameters_is_covered(protocol: str, passes: Passes) -> None:
+    passes("wireproof", "clauses", protocol, "--coverage", lines=1)
