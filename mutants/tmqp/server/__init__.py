@@ -17,6 +17,12 @@ DEMONSTRATION = ("headers-once", "newest-first")
 """The two that a demonstration shows."""
 
 MUTANTS: Mapping[str, ServerMutant] = by_name(
-    rules.MUTANTS, frames.MUTANTS, operations.MUTANTS, queues.MUTANTS, options.MUTANTS, links.MUTANTS, conforming.CONFORMING
+    rules.MUTANTS,
+    frames.MUTANTS,
+    operations.MUTANTS,
+    queues.MUTANTS,
+    options.MUTANTS,
+    links.MUTANTS,
+    conforming.CONFORMING,
 )
 """Name -> mutant or conforming variant."""
