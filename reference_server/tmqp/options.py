@@ -20,9 +20,7 @@ OPTIONS = (
     Option("auto_channels", "switch", False, "Create a channel that is joined, or pushed into, and is not there."),
     Option("auto_queues", "switch", False, "Create a queue that is pushed into and is not there."),
     Option("admin", "switch", True, "Allow operations of administrators: to delete, change, list and describe."),
-    Option(
-        "nodes_socket", "file", None, "Slaves connect at a UNIX socket of this path, and not at the port of the config."
-    ),
+    Option("nodes_socket", "file", None, "Slaves connect at a UNIX socket of this path, not at the config's port."),
     Option("config", "file", None, "Routers, tokens, administrators and the delivery of queues (YAML)."),
 )
 LIMITS = ("max_frame", "high_water", "push_limit", "max_subscriptions", "max_connections", "linger")
