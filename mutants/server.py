@@ -95,10 +95,12 @@ def patched(
     makers: Mapping[str, Callable[..., Any]],
     session: str,
     patches: Mapping[str, Any],
+    **classes: str,
 ) -> dict[str, Any]:
     """Return the patches of a mutant of the package `server`: those of its edits, and its own, which act on the former.
 
-    `codec` is the package that the server speaks by, or several and modules, `session` the class of `server.session` for one connection.
+    `codec` is the package that the server speaks by, or several and modules, `session` the class of `server.session` for one connection,
+    `classes` more classes within `server`, by the names of their patches.
     """
     if not edits:
         return dict(patches)
@@ -108,6 +110,7 @@ def patched(
         makers,
         state=f"{server}.state.State",
         session=f"{server}.session.{session}",
+        **{patch: f"{server}.{place}" for patch, place in classes.items()},
     )
     both_handlers = {"handlers": both(made["handlers"], patches["handlers"])} if "handlers" in patches else {}
     return {**made, **patches, **both_handlers}

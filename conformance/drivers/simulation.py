@@ -19,6 +19,8 @@ from wireproof.reference_server.service import Peer, Service, Session
 
 ServiceFactory = Callable[[VirtualClock], Service]
 FIRST_PORT = 40_000
+TLS_HANDSHAKE = b"\x16"
+"""The first byte of what a client says that begins TLS: some servers know TLS by it."""
 
 
 class _Wire:
@@ -56,6 +58,9 @@ class _Wire:
 
     def shake_hands(self) -> str:
         """Begin TLS on our side; return why it fails, nothing when it does not."""
+        if self.inside is None and not self.closed and self.session is not None:
+            self.session.data_received(TLS_HANDSHAKE)
+            self._first = self._first.removeprefix(TLS_HANDSHAKE)
         if self.closed:
             return "closed"
         if self.inside is None or self._first:

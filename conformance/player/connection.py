@@ -49,9 +49,9 @@ class CaseConnection:
         """Whether bytes come in order, with an end; otherwise each message is a datagram."""
         return self.link.transport == "stream"
 
-    def opening(self, *, unread: bool) -> Open:
-        """Return what opens it."""
-        return Open(self.name, self.link_name, self.link.transport, unread, self.link.listener)
+    def opening(self, *, unread: bool, listener: str = "") -> Open:
+        """Return what opens it; `listener` where it is not that of its link."""
+        return Open(self.name, self.link_name, self.link.transport, unread, listener or self.link.listener)
 
     @contextmanager
     def awaiting(self, patterns: Iterable[MessagePattern]) -> Iterator[None]:

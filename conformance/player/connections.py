@@ -131,17 +131,18 @@ class CaseConnections:
         if self._on_step is not None:
             self._on_step(StepEvent(do, connection, **detail))
 
-    def line(self, name: str, link: str | None = None, *, unread: bool = False) -> ActionGenerator[CaseConnection]:
+    def line(
+        self, name: str, link: str | None = None, *, unread: bool = False, listener: str = ""
+    ) -> ActionGenerator[CaseConnection]:
         """Return the connection of that name, opened at its first use; `link` says what is spoken there.
 
-        `unread`: where it is opened, only what the case reads is read.
-
+        `unread`: only what the case reads is read; `listener`: where it goes to, if not to that of its link.
         Raises `Stopped` if it cannot be opened, `SymbolError` if it has another link.
         """
         if name not in self.lines:
             made = CaseConnection(name, self.symbols, self._link_name(link or ""))
             self.note("connect", name, link=made.link_name)
-            answer = yield from self.do(made.opening(unread=unread), name)
+            answer = yield from self.do(made.opening(unread=unread, listener=listener), name)
             if answer.kind is not Kind.OPENED:
                 began = any(event.kind is Kind.SENT for event in self.trace)
                 verdict = Verdict.CRASH if began else Verdict.UNTESTABLE

@@ -176,7 +176,7 @@ def _connect(talk: CaseConnections, where: str | ConnectTo) -> ActionGenerator[N
         yield from talk.line(talk.symbols.filled(where))
     else:
         name, link = talk.symbols.filled(where.name), talk.symbols.filled(where.link)
-        yield from talk.line(name, link, unread=where.unread)
+        yield from talk.line(name, link, unread=where.unread, listener=where.listener)
 
 
 def _secure(talk: CaseConnections, name: str) -> ActionGenerator[None]:

@@ -62,8 +62,24 @@ NAME = re.compile(r"[A-Z][A-Z0-9_]+")
 """What the name of a parameter looks like."""
 
 
+_KEPT: dict[int, tuple[tuple[object, ...], tuple[msgspec.Struct, ...]]] = {}
+"""Id of the steps of a case -> the steps and their parts: a run asks for the same ones a dozen times."""
+MOST_KEPT = 10_000
+
+
 def parts(spec: object) -> Iterator[msgspec.Struct]:
     """Yield everything that steps, messages or patterns are made of, however deep."""
+    if not isinstance(spec, tuple):
+        return _walked(spec)
+    kept = _KEPT.get(id(spec))
+    if kept is None or kept[0] is not spec:
+        if len(_KEPT) >= MOST_KEPT:
+            _KEPT.clear()
+        kept = _KEPT[id(spec)] = spec, tuple(_walked(spec))
+    return iter(kept[1])
+
+
+def _walked(spec: object) -> Iterator[msgspec.Struct]:
     left = [spec]
     while left:
         one = left.pop()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 Kept = TypeVar("Kept")
-FORMAT = "12"
+FORMAT = "13"
 """Part of every digest; another one when what is kept changes."""
 VERSIONS = 8
 """Protocols have files of the same name, and a machine has checkouts of several ages."""

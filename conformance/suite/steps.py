@@ -74,6 +74,8 @@ class ConnectTo(Part, frozen=True):
     """Empty: the protocol's first."""
     unread: bool = False
     """Its receive buffer is small, and nothing is taken out of it until a step reads on it."""
+    listener: str = ""
+    """The target's listener that it goes to, where that is not the one of its link."""
 
 
 class Connect(Typed, frozen=True):

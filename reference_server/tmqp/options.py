@@ -7,7 +7,7 @@ from wireproof.reference_server.options import Option
 __all__ = ["LIMITS", "OPTIONS"]
 
 OPTIONS = (
-    Option("request_timeout", "seconds", 2.0, "Seconds in which a client must have said hello.", least=0.001),
+    Option("request_timeout", "seconds", 4.0, "Seconds in which a client must have said hello.", least=0.001),
     Option("ping_interval", "seconds", 120.0, "Seconds of silence after which a client is pinged.", least=0.001),
     Option("ping_timeout", "seconds", 5.0, "Seconds in which a pinged client must send anything.", least=0.001),
     Option("acknowledge_timeout", "seconds", 15.0, "Seconds to wait for an acknowledgement, if options say nothing."),
@@ -20,6 +20,7 @@ OPTIONS = (
     Option("auto_channels", "switch", False, "Create a channel that is joined, or pushed into, and is not there."),
     Option("auto_queues", "switch", False, "Create a queue that is pushed into and is not there."),
     Option("admin", "switch", True, "Allow operations of administrators: to delete, change, list and describe."),
+    Option("nodes_socket", "file", None, "Slaves connect at a UNIX socket of this path, not at the config's port."),
     Option("config", "file", None, "Routers, tokens, administrators and the delivery of queues (YAML)."),
 )
 LIMITS = ("max_frame", "high_water", "push_limit", "max_subscriptions", "max_connections", "linger")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from wireproof.protocols.messages import Message
 from wireproof.protocols.tmqp.replies import Confirmation, Notification, Response, Welcome
@@ -70,3 +70,10 @@ class Patch(patch.Patch):
 
     used: ClassVar[Mapping[type[Message], frozenset[str]]] = USED
     """What a session looks at before the handlers is not among them."""
+    slave: Callable[..., Any] | None = None
+    """The connection of a slave, `SlaveSession`."""
+
+    @property
+    def is_of_handlers(self) -> bool:
+        """Whether nothing but handlers is patched."""
+        return self.slave is None and super().is_of_handlers

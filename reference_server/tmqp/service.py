@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -42,6 +43,7 @@ class TmqpService(Service):
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
         self._session: Callable[..., TmqpSession] = patch.session if patch and patch.session else TmqpSession
+        self._slave: Callable[..., TmqpSession] = patch.slave if patch and patch.slave else SlaveSession
         correct = _handlers(state)
         handlers, self.touched = (patch or Patch()).patched_handlers(correct, state)
         self.handlers = handlers if trace is None else traced(handlers, trace, hidden=_hidden)
@@ -49,14 +51,16 @@ class TmqpService(Service):
 
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
         """Return the session of a new connection."""
-        nodes: dict[str, Callable[..., Session]] = {NODES: SlaveSession, DIALLED: MasterSession}
+        nodes: dict[str, Callable[..., Session]] = {NODES: self._slave, DIALLED: MasterSession}
         kind = nodes.get(peer.listener, self._session)
         return kind(self.state, self.handlers, str(next(self._names)), peer, write, close)
 
     @property
-    def listeners(self) -> Mapping[str, int]:
+    def listeners(self) -> Mapping[str, int | Path]:
         """Where slaves connect, if they may."""
-        port = self.state.config.nodes.port
+        path, port = self.state.options["nodes_socket"], self.state.config.nodes.port
+        if path is not None:
+            return {NODES: Path(path)}
         return {} if port is None else {NODES: port}
 
     @property

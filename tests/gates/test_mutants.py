@@ -6,7 +6,7 @@ import pytest
 
 from tests.gates.conftest import Passes
 
-SERVERS = ["throttr 7.3.2 uint64", "psrt 1", "psrt psrtd-0.3", "tmqp doc", "namechan 1"]
+SERVERS = ["throttr 7.3.2 uint64", "psrt 1", "psrt psrtd-0.3", "tmqp doc", "tmqp twino-3.0.0", "namechan 1"]
 
 
 @pytest.mark.parametrize("combination", SERVERS)

@@ -8,7 +8,7 @@ import pytest
 
 from wireproof.protocols import ErrorCode, LocalProtocolError, Message
 from wireproof.protocols.errors import MalformedFrameError
-from wireproof.protocols.fields import ABSENT, U8, U16, Blob, Flag, Raw, Repeated, Rows, UInt, resolve
+from wireproof.protocols.fields import ABSENT, U8, U16, Blob, Flag, Raw, Repeated, Rows, Signed, UInt, resolve
 from wireproof.protocols.frames import FrameContext, compile_decoder, compile_encoder
 from wireproof.protocols.messages import declared_layout
 from wireproof.protocols.profile import Layout, Profile, Variant
@@ -28,6 +28,11 @@ class Flags(Message, frozen=True, gc=False):
 class Lone(Message, frozen=True, gc=False):
     NAME: ClassVar[str] = "LONE"
     only: Annotated[bool, Flag()]
+
+
+class Below(Message, frozen=True, gc=False):
+    NAME: ClassVar[str] = "BELOW"
+    number: Annotated[int, Signed(2)]
 
 
 class Empty(Message, frozen=True, gc=False):
@@ -113,6 +118,21 @@ def test_fields_absent_are_read_as_0_and_not_written() -> None:
 def test_a_flag_is_written_from_a_bool_only(value: object) -> None:
     with pytest.raises(LocalProtocolError, match=r"LONE.only: expected True or False"):
         compile_encoder(layout_of(Lone), "<")(Lone(value))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("number", "wire"), [(-32768, b"\x80\0"), (-1, b"\xff\xff"), (32767, b"\x7f\xff")])
+def test_a_signed_number_is_read_and_written_in_twos_complement(number: int, wire: bytes) -> None:
+    layout = layout_of(Below)
+
+    assert compile_encoder(layout, ">")(Below(number)) == wire
+    assert read(layout, wire) == Below(number)
+
+
+@pytest.mark.parametrize("number", [-32769, 32768])
+def test_a_signed_number_that_does_not_fit_is_told_with_what_does(number: int) -> None:
+    expected = f"BELOW.number: expected an integer from -32768 to 32767, got {number}"
+    with pytest.raises(LocalProtocolError, match=expected):
+        compile_encoder(layout_of(Below), ">")(Below(number))
 
 
 def test_rows_with_flags_and_two_bodies_follow_their_count() -> None:

@@ -65,6 +65,14 @@ def test_a_reply_is_told_by_the_names_of_its_layout(plain: Plain, reply: Any, de
     assert plain.result(reply) == detail
 
 
+def test_a_field_that_is_called_as_a_key_of_its_place_gets_another_name_there() -> None:
+    plain = Plain(protocol("namechan"), "1", "standard")
+
+    assert plain.name_within("text") == "text_"
+    assert plain.name_within("id") == "id"
+    assert plain.name_beside("id") == "id_"
+
+
 def test_fragments_are_one_list_of_rows() -> None:
     rows = [ListRow(b"a", 0, 4, 5, 2), ListRow(b"b", 1, 4, 6, 3), ListRow(b"", 1, 4, 7, 3)]
     reply = ListReply((ListFragment(1, (rows[0], rows[1])), ListFragment(2, (rows[2],))))

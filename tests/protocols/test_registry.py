@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wireproof.protocols import Profile, protocol, protocol_names
+from wireproof.protocols import Profile, protocol, protocol_names, registry
 from wireproof.protocols.throttr.replies import PushedEvent, PushedMessage, Status
 from wireproof.protocols.throttr.requests import ConnectionById, ConnectionByIndex, Insert
 
@@ -16,6 +16,16 @@ def test_every_protocol_that_is_named_can_be_had() -> None:
 def test_an_unknown_protocol_is_answered_with_the_known_ones() -> None:
     with pytest.raises(KeyError, match=r"unknown protocol 'nope'; known: .*throttr"):
         protocol("nope")
+
+
+def test_a_protocol_whose_packages_are_not_installed_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.PACKAGES, "sealed", "wireproof.protocols.sealed")
+    monkeypatch.setitem(registry.NEEDS, "sealed", ("json", "no_such_package"))
+
+    with pytest.raises(
+        registry.MissingExtraError, match=r"sealed needs the package 'no_such_package'.*wireproof\[sealed"
+    ):
+        protocol("sealed")
 
 
 @pytest.mark.parametrize(

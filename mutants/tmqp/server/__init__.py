@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import by_name
-from wireproof.mutants.tmqp.server import conforming, frames, operations, options, queues, rules
+from wireproof.mutants.tmqp.server import conforming, frames, links, operations, options, queues, rules
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
@@ -17,6 +17,12 @@ DEMONSTRATION = ("headers-once", "newest-first")
 """The two that a demonstration shows."""
 
 MUTANTS: Mapping[str, ServerMutant] = by_name(
-    rules.MUTANTS, frames.MUTANTS, operations.MUTANTS, queues.MUTANTS, options.MUTANTS, conforming.CONFORMING
+    rules.MUTANTS,
+    frames.MUTANTS,
+    operations.MUTANTS,
+    queues.MUTANTS,
+    options.MUTANTS,
+    links.MUTANTS,
+    conforming.CONFORMING,
 )
 """Name -> mutant or conforming variant."""

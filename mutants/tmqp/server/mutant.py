@@ -32,5 +32,5 @@ class ServerMutant(Patch, Mutant):
 
 def mutant(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
     """Return a mutant that breaks `clauses`: words without their `TMQP-`, the plainest first."""
-    made = patched(SERVER, SHARED, edits, HANDLERS, "TmqpSession", patches)
+    made = patched(SERVER, SHARED, edits, HANDLERS, "TmqpSession", patches, slave="nodes.SlaveSession")
     return ServerMutant(name=name, description=description, clauses=clauses_of("TMQP", clauses), **made)

@@ -39,4 +39,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("describes_missing_queues", "A pull from nothing is answered by a response.", "PULL-10"),
     flipped("addresses_copies", "A copy names the channel and queue of the original.", "COPY-2 COPY-1"),
     flipped("waits_for_acknowledge", "WaitForAcknowledge does nothing.", "ACKNOWLEDGE-4"),
+    mutant("rule-keeps-after-options-released", "Who creates a channel with options stays connected.", "CREATE_CHANNEL-10",
+           rules={"keeps_after_options": True}, profiles=("twino-3.0.0",)),
 )  # fmt: skip

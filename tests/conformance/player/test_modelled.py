@@ -79,7 +79,7 @@ def test_what_prepares_a_combination_is_given() -> None:
 
 
 def test_combinations_need_features() -> None:
-    assert {case.needs for case in PAIRS} == {("admin", "deliveries"), ()}
+    assert {case.needs for case in PAIRS} == {("admin", "deliveries"), ("admin",), ()}
 
 
 @pytest.mark.parametrize("mutant", ["acknowledgements-stay", "copies-lost", "clear-always-all", "stopped-keeps"])
@@ -87,3 +87,52 @@ def test_combinations_find_wrong_servers(mutant: str) -> None:
     verdicts = {played(case, mutant).verdict for case in PAIRS}
 
     assert Verdict.FAIL in verdicts
+
+
+@pytest.mark.parametrize(
+    ("request_", "mutant"),
+    [
+        ("delete-queue", "deleted-queue-stays"),
+        ("delete-channel", "deleted-channel-stays"),
+        ("list-channels", "filter-ignored"),
+        ("list-clients", "types-not-filtered"),
+        ("list-queues", "join-creates"),
+        ("respond", "response-from-the-server"),
+        ("route", "absent-router-ok"),
+        ("expire", "never-expires"),
+        ("miss", "waits-for-ever"),
+    ],
+)
+def test_combinations_of_a_request_find_servers_that_get_it_wrong(request_: str, mutant: str) -> None:
+    cases = [case for case in PAIRS if case.id.startswith(f"{request_}/")]
+
+    assert {played(case).verdict for case in cases} == {Verdict.PASS}
+    assert Verdict.FAIL in {played(case, mutant).verdict for case in cases}
+
+
+def test_a_router_that_the_target_may_have_is_not_judged() -> None:
+    routed = {"id": "r", "pending_response": 1, "target": "wireproof-distribute"}
+
+    assert played(case_of(HELLO, {"send": {"ROUTE": routed}})).verdict is Verdict.PASS
+    wrong = played(case_of(HELLO, {"send": {"ROUTE": {**routed, "target": "$r"}}}), "absent-router-ok")
+    assert wrong.verdict is Verdict.FAIL
+
+
+def test_a_connection_to_another_listener_is_what_that_listener_serves() -> None:
+    listed = {"payload": {"reads_as": {"NODE_LIST": {"rows": {"count": 1}}}}}
+    ask = {"send": {"LIST_NODES": {"id": "l", "pending_response": 1}}, "expect": {"RESPONSE": {"id": "l", **listed}}}
+    steps = ({"connect": {"name": "n", "listener": "nodes"}}, {"perform": {"session": {"as": "n"}}})
+    entry = {"id": "x/y", "title": "a slave is a node", "clauses": ["TMQP-NODE-1"], "profiles": ["doc"]}
+    case, alone = cases_in(
+        {
+            "cases": [
+                {**entry, "steps": [*steps, {"perform": {"session": {"as": "b", "id": "$b"}}}, {**ask, "on": "b"}]},
+                {**entry, "id": "x/z", "steps": [{"perform": {"session": {"as": "b"}}}, {**ask, "on": "b"}]},
+            ]
+        },
+        SUITE.context,
+        "x",
+    )
+
+    assert played(case).verdict is Verdict.PASS
+    assert played(alone).verdict is Verdict.FAIL

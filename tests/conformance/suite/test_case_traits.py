@@ -7,10 +7,12 @@ import pytest
 from tests.conformance.scripted import ASK, INSERT, make_case
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.case_traits import (
+    _walked,
     applies,
     keeps_to_itself,
     last_request,
     longest,
+    parts,
     patience,
     reads_tables,
     requests,
@@ -197,3 +199,13 @@ def test_the_longest_field_of_a_case() -> None:
 def test_a_case_keeps_to_itself_when_all_it_asks_for_names_something_of_its_own(sends: Any, own: bool) -> None:
     assert keeps_to_itself(make_case({"send": sends})) is own
     assert keeps_to_itself(make_case({"repeat": {"each": {"i": [1, 2]}, "steps": [{"send": sends}]}})) is own
+
+
+def test_the_parts_of_a_case_are_the_same_each_time_and_not_those_of_another() -> None:
+    one, other = make_case({"send": INSERT}, {"wait": 1}), make_case({"send": INSERT}, {"wait": 2})
+
+    for _ in range(2):
+        assert [list(parts(case.steps)) for case in (one, other)] == [
+            list(_walked(case.steps)) for case in (one, other)
+        ]
+        assert (patience(one), patience(other)) == (1, 2)

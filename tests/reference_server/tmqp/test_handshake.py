@@ -152,7 +152,7 @@ def test_a_first_frame_that_is_no_hello(document: Server, released: Server) -> N
 def test_without_hello_the_connection_ends(server: Server) -> None:
     line = server.line()
     line.send(Protocol())
-    server.wait(1.9)
+    server.wait(3.9)
     assert not line.closed
     server.wait(0.2)
     assert line.closed

@@ -136,6 +136,13 @@ def test_nodes_that_cannot_be(tmp_path: Path, text: str) -> None:
         Server(config=config)
 
 
+def test_slaves_connect_at_a_unix_socket_rather_than_at_the_port(tmp_path: Path) -> None:
+    config, path = tmp_path / "config.yaml", tmp_path / "nodes"
+    config.write_text("nodes: {port: 2633}")
+
+    assert dict(Server(config=config, nodes_socket=path).service.listeners) == {"nodes": path}
+
+
 def test_two_servers_over_sockets(tmp_path: Path) -> None:
     master, slave = tmp_path / "master.yaml", tmp_path / "slave.yaml"
     master.write_text("nodes: {port: 0}")

@@ -195,7 +195,7 @@ WRONG: dict[str, tuple[Step, ...]] = {
     "rule-takes-empty-hello": (ConnectStep("c"), on("c", Protocol(), Hello())),
     "rule-tells-duplicate-clients": (ConnectStep("c"), on("c", Protocol(), Hello(payload=b"x\nClient-Id: a\n"))),
     "rule-takes-old-version": (ConnectStep("c"), on("c", Protocol(version=b"TMQ/1.01"))),
-    "late-hello-allowed": (ConnectStep("c"), AdvanceStep(3 * S)),
+    "late-hello-allowed": (ConnectStep("c"), AdvanceStep(5 * S)),
 }
 """Mutant -> what shows it."""
 
