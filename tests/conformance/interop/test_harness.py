@@ -170,7 +170,9 @@ def test_listeners_are_given_once_or_for_each_server() -> None:
 
 
 def test_a_listener_without_a_name_is_told_in_a_line() -> None:
-    done = CliRunner().invoke(command, [NAME, "--profile", "1", "--server", "tcp://127.0.0.1:1", "--listener", "unix:///a"])
+    done = CliRunner().invoke(
+        command, [NAME, "--profile", "1", "--server", "tcp://127.0.0.1:1", "--listener", "unix:///a"]
+    )
 
     assert done.exit_code == 2
     assert "--listener: expected NAME=ADDRESS, got 'unix:///a'" in done.output
