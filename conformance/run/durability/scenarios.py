@@ -27,7 +27,9 @@ WAITING = 12
 ROOM = 1 << 16
 """Bytes that the files of a server may still grow on a full disk."""
 TOO_MUCH = 400
-"""Messages published to a full disk, 1000 bytes each."""
+"""Messages published to a full disk."""
+LARGEST, SMALLEST = 30_000, 1000
+"""Bytes of each of them: twice as many in all as the largest file may have, for a server may have room in its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +310,8 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     for one in (one for one in run.talk.queues if not one.is_shared):
         largest = max((file.stat().st_size for file in _files(run.data)), default=0)
         run.server.limit_files(largest + ROOM)
-        bodies = [b"full-%d-%s-" % (number, one.name) + b"z" * 1000 for number in range(TOO_MUCH)]
+        filling = b"z" * min(max(2 * (largest + ROOM) // TOO_MUCH, SMALLEST), LARGEST)
+        bodies = [b"full-%d-%s-" % (number, one.name) + filling for number in range(TOO_MUCH)]
         breaches, note = [], ""
         try:
             done = run.publish(one.name, bodies)
