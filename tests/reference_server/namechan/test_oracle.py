@@ -29,6 +29,8 @@ from wireproof.protocols.namechan.requests import (
     Unsubscribe,
     Version,
 )
+from wireproof.reference_server.namechan.queue import Queue
+from wireproof.reference_server.namechan.session import NamechanSession
 from wireproof.reference_server.registry import server_model_of
 
 S = 10**9
@@ -113,6 +115,20 @@ def test_a_request_behind_one_that_may_fail_waits_for_the_next_write() -> None:
 
     assert found.done[-1] == RequestStep("a", (Publish(b"nobody", b"x"), Unsubscribe(b"t")))
     assert found.connections == ["a", "b", "h"]
+
+
+def test_a_replay_that_outlives_its_subscription_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message behind Unsubscribed; one before it would be legal, so no case can say this."""
+
+    def forgets(self: Queue, session: NamechanSession) -> None:
+        del self.subscribers[session], session.subscriptions[self.name]
+
+    monkeypatch.setattr(Queue, "unsubscribe", forgets)
+    found = checked()
+    ask(found, "h", HookCreate(b"t", Delivery.BROADCAST, Persistence.PERSISTENT), HookPublish(b"t", b"one"))
+
+    with pytest.raises(InvariantError, match="gets Message"):
+        ask(found, "a", Subscribe(b"t", Replay.FROM_BEGINNING), Unsubscribe(b"t"))
 
 
 def test_turns_are_taken_anew_when_somebody_comes() -> None:
