@@ -26,10 +26,9 @@ WAITING = 12
 """Messages that wait in a round-robin queue."""
 ROOM = 1 << 16
 """Bytes that the files of a server may still grow on a full disk."""
-TOO_MUCH = 400
-"""Messages published to a full disk."""
+TOO_MUCH = 400  # messages published to a full disk
 LARGEST, SMALLEST = 30_000, 1000
-"""Bytes of each of them: twice as many in all as the largest file may have, for a server may have room in its files."""
+"""Bytes of each: in all twice what the largest file may have, for a server may have room there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,7 @@ class ScenarioResult:
     scenario: str
     breaches: tuple[BrokenPromise, ...]
     note: str = ""
-    is_done: bool = True
-    """Whether what was to be done to the server could be done."""
+    is_done: bool = True  # whether what was to be done to the server could be done
 
 
 @dataclass
