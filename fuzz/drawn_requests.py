@@ -17,7 +17,7 @@ from wireproof.fuzz.seeds import requests
 from wireproof.fuzz.state_paths import connections_after, examples, state_paths
 from wireproof.protocols import LocalProtocolError, Request, protocol
 from wireproof.protocols.connection import Client
-from wireproof.protocols.fields import BYTES, Kind, Raw, UInt
+from wireproof.protocols.fields import Kind, Raw, UInt, is_bytes
 
 __all__ = ["RequestDrawing"]
 
@@ -80,7 +80,7 @@ class RequestDrawing:
                 return ids[which % len(ids)] if ids and which < 0xF0 else None
             case UInt():
                 return self._number(name, kind)
-        if not isinstance(kind, BYTES):
+        if not is_bytes(kind):
             return None
         if is_name:
             return self._name(name)

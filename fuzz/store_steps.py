@@ -107,8 +107,8 @@ def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
 def _action(step: Step, context: FuzzContext) -> Action:
     match step:
         case ConnectStep(connection, link):
-            transport = context.symbols.protocol.link_of(link).transport
-            return Open(connection, link, transport)
+            kind = context.symbols.protocol.link_of(link)
+            return Open(connection, link, kind.transport, listener=kind.listener)
         case RequestStep(connection, requests):
             return Write(connection, b"".join(map(context.encode, requests)))
         case AdvanceStep(ns):

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from wireproof.protocols.links import Link
-from wireproof.protocols.messages import Message
+from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.sdk_traits import SdkTraits
 
@@ -58,6 +58,8 @@ class Protocol:
     """Fields of replies that change while records of others expire."""
     masked: frozenset[str] = frozenset()
     """Fields of replies that two servers which are both right may fill otherwise."""
+    chosen_ids: Mapping[str, str] = field(default_factory=dict)
+    """`MESSAGE.field` of a server -> what it identifies there: servers choose such numbers, and then stay with them."""
     named_by: frozenset[str] = frozenset()
     """Fields of requests, rows and pushes that name what they are about."""
     time_left: Mapping[str, tuple[str, Mapping[int, int]]] = field(default_factory=dict)
@@ -87,14 +89,19 @@ class Protocol:
     @property
     def own_messages(self) -> frozenset[type[Message]]:
         """Messages that nobody asks an SDK for: what it does by itself, and what is asked at a listener for others."""
-        asked = {request for link in self.client_links.values() for request in link.requests}
-        others = {request for link in self.links.values() if link.listener for request in link.requests}
-        return self.sdk.own | frozenset(self.sdk.continued.values()) | (others - asked)
+        return self.sdk.own | frozenset(self.sdk.continued.values()) | frozenset(self.harness_requests)
 
     @property
     def client_links(self) -> Mapping[str, Link]:
         """The links that clients open: those of a server's own port."""
         return {name: link for name, link in self.links.items() if not link.listener}
+
+    @property
+    def harness_requests(self) -> Mapping[type[Request], str]:
+        """What only a harness asks, at a listener of its own -> the name of that link."""
+        asked = {request for link in self.client_links.values() for request in link.requests}
+        others = {name: link for name, link in self.links.items() if link.listener}
+        return {one: name for name, link in others.items() for one in link.requests if one not in asked}
 
     @property
     def link(self) -> Link:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,16 @@ from rich.console import Console
 
 from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.report.clause_sentences import sentence_of
+from wireproof.conformance.report.durability_records import durability_records, durability_run
+from wireproof.conformance.report.outputs import OutputError, RunFolder
 from wireproof.conformance.run.durability.conversation import conversation
 from wireproof.conformance.run.durability.promises import counted
 from wireproof.conformance.run.durability.scenarios import SCENARIOS, DurabilityRun, ScenarioResult, carried_out
 from wireproof.conformance.run.processes import ServerProcess, StartError, parse_command
+from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.documents import CaseError
+from wireproof.conformance.verdict.records import now_text
 from wireproof.protocols import protocol, protocol_names
 
 KEPT, BROKEN, USAGE = 0, 1, 2
@@ -34,7 +40,15 @@ SHOWN = 3
 @click.option("--seed", type=int, default=1, help="Which moments and bodies.")
 @click.option("--first", is_flag=True, help="Stop at the first promise that is not kept.")
 @click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write durability.json and target.log.")
+@click.option(
+    "--implementation", "--name", help="Name of the implementation in records and matrix.  [default: its command]"
+)
+@click.option("--implementation-version", default="unknown", help="Its version.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for records, page, durability.json, target.log.",
+)
 @click.pass_context
 def command(context: click.Context, /, name: str, profile: str | None, **given: Any) -> None:
     """Kill a server of PROTOCOL with SIGKILL under load, start it again, replay, and compare with what was promised.
@@ -42,11 +56,14 @@ def command(context: click.Context, /, name: str, profile: str | None, **given: 
     Then fill its disk, cut its file within the last message, and flip a bit of a message. It is not for a server that
     runs: what {data} stands for is damaged. Exits 0 when every promise is kept, 1 when not, 2 for wrong usage.
 
+    With --out, each promise of each scenario is a record, in a run called 'NAME, durability': `wireproof matrix` shows
+    it in a column beside that of `wireproof test`.
+
     \b
     wireproof durability namechan --listener 'unix://{data}/hook' --kills 50 --target-command
       'wireproof serve namechan --port {port} --data {data} --publish-command-socket {data}/hook'
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console, began = Console(highlight=False, soft_wrap=True), now_text()
     spoken = protocol(name)
     try:
         talk = conversation(name, profile or spoken.default_profile, spoken.default_variant)
@@ -59,15 +76,17 @@ def command(context: click.Context, /, name: str, profile: str | None, **given: 
             findings = _found(run, given, console)
     except (CaseError, TargetError, StartError, OSError) as error:
         raise click.UsageError(str(error)) from None
+    results = [one for one, _ in findings]
+    broken = counted([breach for one in results for breach in one.breaches])
     if given["out"] is not None:
-        (given["out"] / "durability.json").write_text(_document(name, talk.profile, run, findings), encoding="utf-8")
-    broken = counted([breach for one in findings for breach in one.breaches])
+        _write(run, findings, {**given, "began": began}, BROKEN if broken else KEPT)
     console.print(
-        f"durability {name} {talk.profile}: {run.kills} kills, {len(findings)} comparisons, "
+        f"durability {name} {talk.profile}: {run.kills} kills, {len(results)} comparisons, "
         f"{len(talk.promises) - len(broken)} of {len(talk.promises)} promises kept"
     )
     for promise in broken:
-        console.print(f"  {promise}: {talk.promises[promise]}", markup=False)
+        clause = talk.promises[promise]
+        console.print(f"  {promise}: {sentence_of(name, clause)} [{clause}]", markup=False)
     context.exit(BROKEN if broken else KEPT)
 
 
@@ -78,8 +97,37 @@ def _log(folder: Path | None) -> Path | None:
     return folder / "target.log"
 
 
-def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[ScenarioResult]:
-    found = []
+def _write(run: DurabilityRun, findings: list[tuple[ScenarioResult, int]], given: dict[str, Any], code: int) -> None:
+    """Write records, run.json, the page and durability.json. Raises `click.UsageError` where that is not possible."""
+    talk, folder = run.talk, given["out"]
+    name = given["implementation"] or given["target_command"]
+    about = durability_run(
+        talk,
+        given["target_command"],
+        name,
+        given["implementation_version"],
+        only=given["only"],
+        kills=given["kills"],
+        seed=run.seed,
+    )
+    about.started_at = given["began"]
+    chosen = [one for one in SCENARIOS if not given["only"] or one in given["only"]]
+    try:
+        with RunFolder(folder) as files:
+            records = list(durability_records(about, load_suite(talk.spoken.name), talk, findings, chosen))
+            for one in records:
+                files.add(one)
+            files.finish(about.summary(records, code), records)
+        document = _document(talk.spoken.name, talk.profile, run, [one for one, _ in findings])
+        (folder / "durability.json").write_text(document, encoding="utf-8")
+    except (OutputError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[tuple[ScenarioResult, int]]:
+    """Return what each scenario found, with the microseconds that it took."""
+    found: list[tuple[ScenarioResult, int]] = []
+    since = time.monotonic()
     first = run.make_queues()
     if first:
         raise TargetError(first[0].detail)
@@ -87,11 +135,12 @@ def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[
         if given["only"] and name not in given["only"]:
             continue
         for one in carried_out(name, run, given["kills"]):
-            found.append(one)
+            found.append((one, round((time.monotonic() - since) * 1e6)))
+            since = time.monotonic()
             _print(console, one)
             if one.breaches and given["first"]:
                 return found
-        if any(breach.promise == "starts" for one in found for breach in one.breaches):
+        if any(breach.promise == "starts" for one, _ in found for breach in one.breaches):
             console.print("the server does not start any more; the other scenarios are left out")
             break
     return found

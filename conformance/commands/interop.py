@@ -39,6 +39,13 @@ TOLD_WRONG = (
 @click.option(
     "--server", "servers", multiple=True, metavar="TARGET", help="A server: tcp://HOST:PORT, unix:///PATH or a command."
 )
+@click.option(
+    "--listener",
+    "listeners",
+    multiple=True,
+    metavar="NAME=ADDRESS",
+    help="Where a server listens for a harness, once for all servers or for each; {data} as in its command.",
+)
 @click.option("--no-reference", is_flag=True, help="Leave out the reference client and server where others are named.")
 @click.option("--profile", help="Document or release to speak.  [default: a server at an address is asked]")
 @click.option("--variant", help="Layout variant to speak.  [default: a server at an address is asked]")
@@ -75,7 +82,12 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     reference = not options["no_reference"]
     clients = clients_of(name, options["drivers"], reference=reference or not options["drivers"])
     servers = servers_of(
-        name, options["servers"], spoken.profile, spoken.variant, reference=reference or not options["servers"]
+        name,
+        options["servers"],
+        spoken.profile,
+        spoken.variant,
+        reference=reference or not options["servers"],
+        listeners=options["listeners"],
     )
     console = console_of(quiet=options["quiet"])
     interop = Interop(load_suite(name), spoken, options["timeout"])
@@ -114,10 +126,11 @@ def _spoken(name: str, options: dict[str, Any]) -> Spoken:
     """Return what is spoken: what was named, else what the first server at an address says, else the usual."""
     known = protocol(name)
     instead = f"play `wireproof test {name}` against its servers and `wireproof test-sdk {name}` against its clients"
-    if len(known.links) > 1:
+    links = known.client_links
+    if len(links) > 1:
         raise SelectionError(
-            f"interop plays protocols that are spoken on one kind of line; {name} is spoken on {len(known.links)} "
-            f"({', '.join(known.links)}): {instead}"
+            f"interop plays protocols whose clients speak on one kind of line; those of {name} speak on {len(links)} "
+            f"({', '.join(links)}): {instead}"
         )
     if not known.link.answers_in_order:
         raise SelectionError(f"interop plays protocols whose replies come in order; those of {name} do not: {instead}")

@@ -32,7 +32,9 @@ class Clauses:
         self._replies: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         self._requests: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._reports: dict[str, Counter[str]] = defaultdict(Counter)
-        self._times = frozenset(protocol(suite.protocol).time_left)
+        known = protocol(suite.protocol)
+        self._times = frozenset(known.time_left)
+        self._pushes = {PUSH, *(one.NAME for one in known.profiles[profile].pushes if one not in known.sdk.own)}
         for case in suite.cases:
             if profile in case.profiles and case.level is not Level.MAY:
                 self._look_at_replies(case)
@@ -70,7 +72,7 @@ class Clauses:
                 self._replies[asked, reply, ""][clause] += 1
                 for field in _fields(fields, self._times):
                     self._replies[asked, reply, field][clause] += 1
-                if reply == PUSH:
+                if reply in self._pushes:
                     self._replies[PUSH, PUSH, ""][clause] += 1
 
     def _look_at_requests(self, case: Case) -> None:
@@ -78,7 +80,7 @@ class Clauses:
             if isinstance(step, AskStep):
                 self._look_at_asked(step, step.clause or case.clauses[0])
             for name in _names(answer_of(step)):
-                if name == PUSH and self._binds(case.clauses[0]):
+                if name in self._pushes and self._binds(case.clauses[0]):
                     self._reports[PUSH][case.clauses[0]] += 1
 
     def _look_at_asked(self, step: AskStep, clause: str) -> None:

@@ -33,6 +33,24 @@ class ReplyDifference:
     got: str
 
 
+class ChosenIds:
+    """Which number of a server stands for which of the reference's, where each server chooses its own."""
+
+    def __init__(self, plain: Plain) -> None:
+        self._known = plain.protocol.chosen_ids
+        self._pairs: set[tuple[str, int, int]] = set()
+
+    def agree(self, message: str, field: str, mine: int, theirs: int) -> bool | None:
+        """Say whether two numbers stand for each other, as all that came before them did; None: they are no ids."""
+        what = self._known.get(f"{message}.{field}")
+        if what is None:
+            return None
+        known = {one for one in self._pairs if one[0] == what and (one[1] == mine or one[2] == theirs)}
+        if not known:
+            self._pairs.add((what, mine, theirs))
+        return known <= {(what, mine, theirs)}
+
+
 @dataclass(frozen=True, slots=True)
 class RemainingTime:
     """A time that shrinks while it is asked for."""
@@ -48,8 +66,14 @@ class RemainingTime:
         return abs(self.nanoseconds - other.nanoseconds) <= SLACK_NS + max(self.unit, other.unit)
 
 
-def unlike(plain: Plain, mine: Message, theirs: Message, mark: bytes) -> ReplyDifference | None:
-    """Return how `theirs` differs from the reference's; only rows count whose name has `mark` in it."""
+def unlike(
+    plain: Plain, mine: Message, theirs: Message, mark: bytes, ids: ChosenIds | None = None
+) -> ReplyDifference | None:
+    """Return how `theirs` differs from the reference's; only rows count whose name has `mark` in it.
+
+    `ids`: those that both servers chose before; None: there were none.
+    """
+    ids = ids or ChosenIds(plain)
     if type(mine) is not type(theirs):
         flags = [name for name in mine.__struct_fields__ if isinstance(getattr(mine, name), bool)]
         field = f"{flags[0]}={getattr(mine, flags[0])}" if flags else ""
@@ -58,11 +82,13 @@ def unlike(plain: Plain, mine: Message, theirs: Message, mark: bytes) -> ReplyDi
     for name, kind in _compared(plain, mine):
         one, other = getattr(mine, name), getattr(theirs, name)
         if isinstance(one, Message):
-            found = unlike(plain, one, other, mark)
+            found = unlike(plain, one, other, mark, ids)
         elif isinstance(kind, Repeated):
             found = _in_rows(mine.NAME, _rowed(plain, one, mark), _rowed(plain, other, mark))
         elif isinstance(kind, Rows):
             found = _unless_same(mine.NAME, name, f"{len(one)} rows", f"{len(other)} rows")
+        elif (is_same := ids.agree(mine.NAME, name, one, other)) is not None:
+            found = None if is_same else _another_id(mine.NAME, name, other)
         else:
             found = _unless_same(mine.NAME, name, *(_value(plain, each, name) for each in (mine, theirs)))
         if found is not None:
@@ -70,6 +96,10 @@ def unlike(plain: Plain, mine: Message, theirs: Message, mark: bytes) -> ReplyDi
                 found.reply, found.field, first_byte(layout, theirs, name), found.expected, found.got
             )
     return None
+
+
+def _another_id(reply: str, name: str, other: int) -> ReplyDifference:
+    return ReplyDifference(reply, name, 0, f"{name} as it came before", f"{name} = {other}")
 
 
 def _compared(plain: Plain, message: Message) -> Iterator[tuple[str, Any]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from wireproof.conformance.drivers.sockets import connect
 from wireproof.conformance.interop.blamed_clauses import Clauses
+from wireproof.conformance.interop.harness import Harness
 from wireproof.conformance.interop.pairing import Pairing
 from wireproof.conformance.interop.participants import ClientParticipant, ServerParticipant
 from wireproof.conformance.interop.proxy import proxied
@@ -26,6 +27,14 @@ from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Interop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one server is reached."""
+
+    address: Address
+    listeners: Mapping[str, Address]
 
 
 @dataclass(slots=True)
@@ -47,14 +56,15 @@ class Interop:
         """Play all pairs; raises `StartError`, `TargetError`, and what a driver's hello raises."""
         clauses = Clauses(self.suite, self.spoken.profile)
         async with AsyncExitStack() as stack:
-            addresses = [_started(stack, one) for one in servers]
-            about = [await self._server_column(*each, clauses) for each in zip(servers, addresses, strict=True)]
+            places = [_started(stack, one) for one in servers]
+            both = zip(servers, places, strict=True)
+            about = [await self._server_column(server, place.address, clauses) for server, place in both]
             for client in clients:
                 driver = await stack.enter_async_context(client.driver(self.timeout))
                 hello = await driver.start()
                 column = self._client_column(client, hello, clauses)
-                for address, of_server in zip(addresses, about, strict=True):
-                    await self._pair(driver, hello, address, (column, of_server), report)
+                for place, of_server in zip(places, about, strict=True):
+                    await self._pair(driver, hello, place, (column, of_server), report)
                 await driver.end()
             self.columns += about
 
@@ -62,7 +72,7 @@ class Interop:
         self,
         driver: DriverProcess,
         hello: Hello,
-        address: Address,
+        place: Place,
         columns: tuple[Column, Column],
         report: Callable[[PairingResult, StepResult], object],
     ) -> None:
@@ -78,8 +88,9 @@ class Interop:
             self.columns.append(client)
         plain, codec = Plain(known, profile, variant), known.codec(known.profiles[profile], variant)
         make_monitor, make_dissection = lambda: Monitor(known, profile, variant), lambda: Dissection(known.link, codec)
-        async with proxied(address, make_monitor, make_dissection) as proxy:
-            pair = Pairing(driver, proxy, plain, client.clauses, secrets.token_hex(3), self.timeout)
+        harness = Harness(plain, place.listeners, self.timeout)
+        async with proxied(place.address, make_monitor, make_dissection) as proxy, harness:
+            pair = Pairing(driver, proxy, harness, plain, client.clauses, secrets.token_hex(3), self.timeout)
             async for one in pair.play():
                 result.played.append(one)
                 client.add(one, server.name)
@@ -109,10 +120,11 @@ class Interop:
         return Run(protocol, profile, variant, target, named, version, role, {"command": "interop"})
 
 
-def _started(stack: AsyncExitStack, server: ServerParticipant) -> Address:
+def _started(stack: AsyncExitStack, server: ServerParticipant) -> Place:
     """Return where a server listens; one that is started for this is ended with the stack."""
     if server.address is not None:
-        return server.address
+        return Place(server.address, server.listening(None))
     process = server.process()
     assert process is not None
-    return stack.enter_context(process).address
+    stack.enter_context(process)
+    return Place(process.address, server.listening(process))

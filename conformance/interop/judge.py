@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wireproof.conformance.interop.blamed_clauses import PUSH, Clauses
-from wireproof.conformance.interop.differences import unlike
+from wireproof.conformance.interop.differences import ChosenIds, unlike
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Breach, Side
@@ -18,9 +18,8 @@ from wireproof.conformance.model.wording import describe
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind
 from wireproof.conformance.sdk.operation import first_difference, hexed
 from wireproof.conformance.sdk.reported_values import differences
-from wireproof.protocols import Message, Push, Reply, Request, Role
-from wireproof.protocols.dissect import Dissection
-from wireproof.protocols.fields import Blob, UInt
+from wireproof.protocols import Message, Push, Reply, Request
+from wireproof.protocols.fields import UInt, is_bytes
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Judge", "stream_fault"]
@@ -45,19 +44,23 @@ class Judge:
     proxy: Proxy
     connection: ProxiedConnection
     mark: bytes
+    ids: ChosenIds
+    """Those of this scene."""
     largest: Callable[[str, int], int]
     """The largest number that the client carries in a field of that name and of so many bytes."""
 
-    def request(self, asked: Request, came: bytes, detail: DriverAnswer | Breach) -> Breach | None:
-        """Return how what a client sent differs from what it had to ask."""
+    def request(
+        self, asked: Request, came: bytes, read: Sequence[Request], detail: DriverAnswer | Breach
+    ) -> Breach | None:
+        """Return how what a client sent, bytes that are read as `read`, differs from what it had to ask."""
         expected = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name).encode(asked)
-        if came == expected:
+        if came == expected or self._says(read, asked):
             return None
         if not came and self.connection.over in (Kind.ENDED, Kind.RESET):
             clause = self.clauses.of_answer(asked.NAME)
             return Breach(Side.SERVER, clause, None, "a connection kept open", "it was closed", ends=True)
         byte = first_difference(expected, came)
-        field = self._field_at(asked, byte)
+        field = self._field_of(asked, read) if self._has_spellings else self._field_at(asked, byte)
         reported = (
             f"; it reports {detail.kind}: {detail.error.detail}"
             if isinstance(detail, DriverAnswer) and detail.error
@@ -67,10 +70,29 @@ class Judge:
             Side.CLIENT,
             self.clauses.of_request(asked.NAME, field),
             byte,
-            f"{hexed(expected)} ({NAMES.get(field, field)} at byte {byte})",
-            f"{hexed(came)}{reported}",
+            f"{self._shown(expected)} ({NAMES.get(field, field)} at byte {byte})",
+            f"{self._shown(came)}{reported}",
             ends=not self._is_whole(came),
         )
+
+    @property
+    def _has_spellings(self) -> bool:
+        return self.plain.protocol.link.has_spellings
+
+    def _shown(self, data: bytes) -> str:
+        """Return bytes for people: what may be spelled is text."""
+        return repr(data)[1:] if self._has_spellings else hexed(data)
+
+    def _says(self, read: Sequence[Request], asked: Request) -> bool:
+        """Say whether requests are the one that was to be asked, where it may be written in several ways."""
+        canonical = self.plain.protocol.sdk.canonical
+        return self._has_spellings and [canonical(one) for one in read] == [canonical(asked)]
+
+    def _field_of(self, asked: Request, read: Sequence[Request]) -> str:
+        """Return the first field that was not asked as it had to be."""
+        came = next((one for one in read if type(one) is type(asked)), None)
+        names = asked.__struct_fields__ if came is not None else ()
+        return next((one for one in names if getattr(came, one) != getattr(asked, one)), "type")
 
     def stream(self) -> Breach | None:
         """Return what the passive monitor says of the connections of this scene."""
@@ -95,13 +117,26 @@ class Judge:
 
     def reply(self, asked: Request, mine: Reply, theirs: tuple[Reply, int]) -> Breach | None:
         """Return how a reply differs from the reference's; what no clause binds is nobody's fault."""
-        found = unlike(self.plain, mine, theirs[0], self.mark)
+        found = unlike(self.plain, mine, theirs[0], self.mark, self.ids)
         if found is None:
             return None
         clause = self.clauses.of_reply(asked.NAME, found.reply, found.field)
         side = Side.SERVER if clause else Side.NOBODY
         verdict = Verdict.FAIL if clause else Verdict.UNTESTABLE
         return Breach(side, clause, found.byte, found.expected, found.got, verdict)
+
+    def unasked(self, found: tuple[Reply, int]) -> Breach:
+        """Return what it is that a server answers what nobody asked."""
+        clause = self.clauses.of_reply(PUSH, PUSH, "")
+        return Breach(Side.SERVER, clause, found[1], "no answer", f"the answer {describe(found[0])}")
+
+    def by_harness(self, asked: Request, mine: Reply | None, theirs: Reply | str) -> Breach | None:
+        """Return how the answer to the harness itself differs from the reference's; text says why there is none."""
+        if mine == theirs:
+            return None
+        got = theirs if isinstance(theirs, str) else describe(theirs)
+        expected = describe(mine) if mine is not None else "nothing"
+        return Breach(Side.SERVER, self.clauses.of_answer(asked.NAME), None, expected, got, ends=True)
 
     def report(self, asked: Request, theirs: Reply, detail: DriverAnswer | Breach) -> Breach | None:
         """Return how what a driver reports differs from the reply that came."""
@@ -136,7 +171,7 @@ class Judge:
 
     def push(self, mine: Push, theirs: tuple[Push, int]) -> Breach | None:
         """Return how a push differs from the reference's."""
-        found = unlike(self.plain, mine, theirs[0], self.mark)
+        found = unlike(self.plain, mine, theirs[0], self.mark, self.ids)
         if found is None:
             return None
         clause = self.clauses.of_reply(PUSH, PUSH, "")
@@ -172,11 +207,8 @@ class Judge:
         return next(held, bodies[-1] if bodies else "type")
 
     def _is_whole(self, came: bytes) -> bool:
-        """Say whether bytes are whole requests, so that the connection can be read on."""
-        protocol = self.plain.protocol
-        dissection = Dissection(protocol.link, protocol.codec(self.plain.profile, self.plain.variant.name))
-        dissection.feed(Role.CLIENT, came)
-        return bool(came) and dissection.of_client.is_whole
+        """Say whether the last bytes are whole requests, so that the connection can be read on."""
+        return bool(came) and self.connection.dissection.of_client.is_whole
 
     def _is_beyond(self, reply: Reply) -> bool:
         fields = self.plain.layout(type(reply)).fields
@@ -185,4 +217,4 @@ class Judge:
 
     def _bodies(self, push: Push) -> list[bytes]:
         fields = self.plain.layout(type(push)).fields
-        return [getattr(push, name) for name, kind in fields if isinstance(kind, Blob)]
+        return [getattr(push, name) for name, kind in fields if is_bytes(kind)]

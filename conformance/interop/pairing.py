@@ -15,18 +15,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wireproof.conformance.interop.blamed_clauses import Clauses
+from wireproof.conformance.interop.differences import ChosenIds
+from wireproof.conformance.interop.harness import Harness, HarnessError
 from wireproof.conformance.interop.judge import Judge, stream_fault
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.reference_oracle import ReferenceOracle
 from wireproof.conformance.interop.results import Breach, Side, StepResult
-from wireproof.conformance.interop.scenario import ScenarioStep, Scene, marked, request_of, scenes
+from wireproof.conformance.interop.scenario import ScenarioStep, Scene, asked_class, marked, request_of, scenes
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError, FailureKind
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.conformance.sdk.transports import DriverStartError
+from wireproof.protocols import Reply, Request
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Pairing"]
@@ -43,6 +46,7 @@ class Pairing:
 
     driver: DriverProcess
     proxy: Proxy
+    harness: Harness
     plain: Plain
     clauses: Clauses
     mark: str
@@ -53,6 +57,10 @@ class Pairing:
     _name: bytes = b""
     """What all is called by in the scene that is played."""
     _connections: dict[str, ProxiedConnection] = field(default_factory=dict)
+    _ids: ChosenIds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ids = ChosenIds(self.plain)
 
     async def play(self) -> AsyncIterator[StepResult]:
         """Yield what becomes of every operation."""
@@ -61,19 +69,28 @@ class Pairing:
         width = max(self.plain.variant.sizes.values(), default=1)
         most = min((1 << (8 * width)) - 2, hello.smallest)
         for scene in scenes(self.plain, self.mark, most):
-            async for one in self._scene(scene):
+            lacking = next((why for link in scene.links if (why := self.harness.lacks(link))), "")
+            async for one in self._left_out(scene, lacking) if lacking else self._scene(scene):
                 yield one
+
+    async def _left_out(self, scene: Scene, lacking: str) -> AsyncIterator[StepResult]:
+        """Yield what becomes of a scene in which the harness cannot do its part."""
+        for number, step in enumerate(scene.steps, 1):
+            name = asked_class(self.plain, step.operation).NAME
+            yield StepResult(scene.name, number, step, name, Trace(), 0, untested=f"nobody said {lacking}")
 
     async def _scene(self, scene: Scene) -> AsyncIterator[StepResult]:
         self.proxy.start_over()
         self._connections.clear()
-        self._name = marked(self.mark, scene.name)
+        self._name, self._ids = marked(self.mark, scene.name), ChosenIds(self.plain)
         oracle, samples = ReferenceOracle(self.plain), Samples(self.plain)
         over: str | None = None
         guilty: Side | None = None
+        for link in scene.links:
+            oracle.open(link, link)
         broke = await self._connect(scene, oracle)
         for number, step in enumerate(scene.steps, 1):
-            name = self.plain.operations[step.operation].NAME
+            name = asked_class(self.plain, step.operation).NAME
             if over is not None:
                 yield StepResult(scene.name, number, step, name, Trace(), 0, untested=over)
                 continue
@@ -122,10 +139,10 @@ class Pairing:
         connection = self._connections[name]
         asked, connection.requests = connection.requests, []
         mine = [await oracle.answer(name, one) for one in asked]
-        await self._settled(connection, len(asked))
-        for own, (reply, _) in zip(mine, connection.replies, strict=False):
-            if own is not None:
-                oracle.learn(own, reply)
+        answered = [one for one in mine if one is not None]
+        await self._settled(connection, len(answered))
+        for own, (reply, _) in zip(answered, connection.replies, strict=False):
+            oracle.learn(own, reply)
         connection.replies.clear()
         first = self.proxy.monitor.report().first
         return stream_fault(first) if first is not None else None
@@ -161,25 +178,59 @@ class Pairing:
 
     async def _step(self, step: ScenarioStep, oracle: ReferenceOracle, samples: Samples) -> tuple[Breach | None, bool]:
         """Return what was wrong first, and whether the driver says that it has no such operation."""
-        connection = self._connections[step.connection]
         hello = self.driver.hello
         assert hello is not None
-        judge = Judge(self.plain, self.clauses, self.proxy, connection, self._name, hello.largest)
+        connection = next(iter(self._connections.values())) if step.link else self._connections[step.connection]
+        judge = Judge(self.plain, self.clauses, self.proxy, connection, self._name, self._ids, hello.largest)
         request = request_of(samples, self.plain, step)
+        if step.link:
+            return await self._by_harness(step, request, judge, oracle), False
+        if connection.replies:
+            return judge.unasked(connection.replies[0]), False
         sent = len(connection.sent)
         detail = await self._ask(step.operation, step.connection, **self.plain.beside(request))
+        if isinstance(detail, DriverAnswer) and detail.error is None:
+            await self._written(connection, request)
         came = bytes(connection.sent[sent:])
         if isinstance(detail, DriverAnswer) and detail.kind is FailureKind.UNSUPPORTED and not came:
             return None, True
-        wrong = judge.request(request, came, detail)
-        if connection.requests:
-            wrong = await self._answered(connection, judge, oracle, samples, detail, wrong)
+        asked, connection.requests = connection.requests, []
+        wrong = judge.request(request, came, [one for one in asked if not self._is_own(one)], detail)
+        if asked:
+            wrong = await self._answered(asked, connection, judge, oracle, samples, detail, wrong)
         elif wrong is None:
             wrong = judge.stream() or (detail if isinstance(detail, Breach) else None)
-        return wrong or await self._pushed(oracle, judge, detail), False
+        return wrong or await self._pushed(oracle, judge), False
+
+    async def _by_harness(
+        self, step: ScenarioStep, request: Request, judge: Judge, oracle: ReferenceOracle
+    ) -> Breach | None:
+        """Ask by ourselves, and judge what is pushed then."""
+        mine = await oracle.answer(step.link, request)
+        theirs: Reply | str
+        try:
+            theirs = await self.harness.ask(step.link, request)
+        except HarnessError as error:
+            theirs = str(error)
+        return judge.by_harness(request, mine, theirs) or await self._pushed(oracle, judge)
+
+    def _is_own(self, request: Request) -> bool:
+        """Say whether clients ask that by themselves."""
+        return type(request) in self.plain.protocol.sdk.own
+
+    async def _written(self, connection: ProxiedConnection, request: Request) -> None:
+        """Wait for a request that is not answered, so that its client may say that it is done before it crossed."""
+        until = time.monotonic() + GRACE
+        while not (
+            self.plain.profile.replies[type(request)] or any(type(one) is type(request) for one in connection.requests)
+        ):
+            left = until - time.monotonic()
+            if left <= 0 or connection.over is not None or not await self.proxy.moves(left):
+                break
 
     async def _answered(
         self,
+        asked: list[Request],
         connection: ProxiedConnection,
         judge: Judge,
         oracle: ReferenceOracle,
@@ -188,24 +239,36 @@ class Pairing:
         wrong: Breach | None,
     ) -> Breach | None:
         """Hold the replies to what was asked against the reference, and the report against them."""
-        asked, connection.requests = connection.requests, []
-        mine = [await oracle.answer(connection.name.partition("#")[0], one) for one in asked]
-        await self._settled(connection, len(asked))
+        mine = [(one, await oracle.answer(connection.name.partition("#")[0], one)) for one in asked]
+        due = [(one, own) for one, own in mine if own is not None or self.plain.profile.replies[type(one)]]
+        await self._settled(connection, len(due))
         theirs, connection.replies = connection.replies, []
         if wrong is not None:
             return wrong
-        for one, own, reply in zip(asked, mine, theirs, strict=False):
+        for (one, own), reply in zip(due, theirs, strict=False):
             samples.learn(reply[0])
             if own is not None:
                 oracle.learn(own, reply[0])
                 wrong = wrong or judge.reply(one, own, reply)
-        reported = judge.report(asked[0], theirs[0][0], detail) if theirs else None
-        if theirs and reported is None:
+        told = self._told(due, theirs)
+        reported = judge.report(*told, detail) if told is not None else None
+        if told is not None and reported is None:
             self.proxy.monitor.agreed(connection.name, theirs[0][1])
         wrong = wrong or judge.stream()
-        if wrong is None and len(theirs) < len(asked):
-            wrong = judge.silent(asked[len(theirs)], detail)
+        if wrong is None and len(theirs) != len(due):
+            is_silent = len(theirs) < len(due)
+            wrong = judge.silent(due[len(theirs)][0], detail) if is_silent else judge.unasked(theirs[len(due)])
+        elif wrong is None and told is None and isinstance(detail, Breach):
+            wrong = detail
         return wrong or reported
+
+    def _told(
+        self, due: list[tuple[Request, Reply | None]], theirs: list[tuple[Reply, int]]
+    ) -> tuple[Request, Reply] | None:
+        """Return what a client's report is about: the first answer to what it was told to ask."""
+        pairs = ((one, reply) for (one, _), (reply, _) in zip(due, theirs, strict=False))
+        replies = self.plain.profile.replies
+        return next((each for each in pairs if replies[type(each[0])] and not self._is_own(each[0])), None)
 
     async def _settled(self, connection: ProxiedConnection, replies: int) -> None:
         """Wait for replies that a client did not wait for."""
@@ -215,9 +278,9 @@ class Pairing:
             if left <= 0 or not await self.proxy.moves(left):
                 break
 
-    async def _pushed(self, oracle: ReferenceOracle, judge: Judge, detail: DriverAnswer | Breach) -> Breach | None:
+    async def _pushed(self, oracle: ReferenceOracle, judge: Judge) -> Breach | None:
         """Compare what was pushed with what the reference pushes, then with what the driver reports."""
-        for name, push in oracle.pushed():
+        for name, push in await oracle.pushed():
             connection = self._connections[name]
             until = time.monotonic() + self.timeout
             while (

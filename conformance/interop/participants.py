@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.run.processes import module_command
 from wireproof.conformance.run.processes.modules import module_environment
 from wireproof.conformance.run.processes.servers import ServerCommand, ServerProcess, parse_command
+from wireproof.conformance.run.reference_target import listener_arguments
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.transports import ProcessTransport, parse_driver
 
 __all__ = ["REFERENCE", "ClientParticipant", "ServerParticipant", "clients_of", "server_of", "servers_of"]
 
 REFERENCE = "wireproof reference"
+DATA = Path("{data}")
 SCHEMES = ("tcp://", "unix://")
 
 
@@ -39,6 +43,18 @@ class ServerParticipant:
     address: Address | None = None
     command: ServerCommand | None = None
     own: bool = False
+    listeners: Mapping[str, str] = field(default_factory=dict)
+    """Name -> address of a listener beside the usual one; `{data}` in it stands for the folder of the process."""
+
+    def listening(self, process: ServerProcess | None) -> dict[str, Address]:
+        """Return where its listeners are, as they were given, or else as its process prints them.
+
+        Raises `TargetError` for what is no address.
+        """
+        data = "" if process is None or process.data is None else str(process.data)
+        given = {name: text.replace("{data}", data) for name, text in self.listeners.items()}
+        printed = {} if process is None else process.listeners
+        return {name: parse_address(text) for name, text in {**printed, **given}.items()}
 
     def process(self) -> ServerProcess | None:
         """Return the process to start; None for a server that runs already."""
@@ -56,12 +72,42 @@ def clients_of(protocol: str, commands: tuple[str, ...], *, reference: bool) -> 
 
 
 def servers_of(
-    protocol: str, texts: tuple[str, ...], profile: str, variant: str, *, reference: bool
+    protocol: str,
+    texts: tuple[str, ...],
+    profile: str,
+    variant: str,
+    *,
+    reference: bool,
+    listeners: Sequence[str] = (),
 ) -> list[ServerParticipant]:
-    """Return the servers; raises `TargetError` for what is neither a command nor an address."""
+    """Return the servers; raises `TargetError` for what is neither a command nor an address.
+
+    `listeners`: NAME=ADDRESS, once for all servers, or once for each of `texts`, in their order.
+    """
     words = module_command("wireproof.reference_server", protocol, "--profile", profile, "--variant", variant)
-    own = ServerParticipant(REFERENCE, command=ServerCommand(tuple(words), filled=False), own=True)
-    return [*([own] if reference else []), *map(server_of, texts)]
+    more = listener_arguments(protocol, DATA)
+    own = ServerParticipant(REFERENCE, None, ServerCommand((*words, *more), filled=bool(more)), own=True)
+    there = _listeners_of_each(listeners, len(texts))
+    found = [replace(server_of(text), listeners=some) for text, some in zip(texts, there, strict=True)]
+    return [*([own] if reference else []), *found]
+
+
+def _listeners_of_each(texts: Sequence[str], servers: int) -> list[dict[str, str]]:
+    """Return name -> address for each server."""
+    found: list[dict[str, str]] = [{} for _ in range(servers)]
+    given: dict[str, list[str]] = {}
+    for text in texts:
+        name, sign, address = text.partition("=")
+        if not (name and sign and address):
+            raise TargetError(f"--listener: expected NAME=ADDRESS, got {text!r}")
+        given.setdefault(name, []).append(address)
+    for name, addresses in given.items():
+        if len(addresses) not in (1, servers):
+            wanted = f"once, or once for each of {servers} servers"
+            raise TargetError(f"--listener: expected {name} {wanted}, got it {len(addresses)} times")
+        for number, some in enumerate(found):
+            some[name] = addresses[number % len(addresses)]
+    return found
 
 
 def server_of(text: str) -> ServerParticipant:

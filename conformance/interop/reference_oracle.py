@@ -9,6 +9,7 @@ import msgspec
 
 from wireproof.conformance.interop.scenario import ids_in
 from wireproof.protocols import NEED_DATA, Message, Push, Reply, Request
+from wireproof.protocols.errors import LocalProtocolError
 from wireproof.protocols.plain import Plain
 from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
@@ -35,17 +36,21 @@ class ReferenceOracle:
         self._ids: dict[bytes, bytes] = {}
         """Id that the server under test sent -> the one that stands for it here."""
 
-    def open(self, name: str) -> None:
-        """Connect under a name."""
-        line = self._lines[name] = _OracleConnection(self._plain.protocol.link.client(self._codec))
-        peer = Peer("tcp", "127.0.0.1", 40_000 + len(self._lines))
+    def open(self, name: str, link: str = "") -> None:
+        """Connect under a name, on a link."""
+        kind = self._plain.protocol.link_of(link)
+        line = self._lines[name] = _OracleConnection(kind.client(self._codec))
+        peer = Peer("tcp", "127.0.0.1", 40_000 + len(self._lines), listener=kind.listener)
         line.session = self._service.connect(peer, line.written.extend, lambda: None)
 
     async def answer(self, name: str, request: Request) -> Reply | None:
         """Return the reply to a request; None when there is none."""
         line = self._lines[name]
         asked = self._with_own_ids(request)
-        line.reader.await_reply(asked)
+        try:
+            line.reader.await_reply(asked)
+        except LocalProtocolError:
+            return None
         assert line.session is not None
         line.session.data_received(self._codec.encode(asked))
         for _ in range(TURNS):
@@ -55,10 +60,13 @@ class ReferenceOracle:
             await asyncio.sleep(0)
         return None
 
-    def pushed(self) -> list[tuple[str, Push]]:
-        """Take what was pushed meanwhile, with the connections it went to."""
+    async def pushed(self) -> list[tuple[str, Push]]:
+        """Take what was pushed meanwhile, with the connections it went to; not what a server pushes by itself."""
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
         self._hear()
-        found = [(name, one) for name, line in self._lines.items() for one in line.pushes]
+        own = self._plain.protocol.sdk.own
+        found = [(name, one) for name, line in self._lines.items() for one in line.pushes if type(one) not in own]
         for line in self._lines.values():
             line.pushes.clear()
         return found

@@ -65,7 +65,7 @@ class Column:
 
     def add(self, one: StepResult, peer: str) -> None:
         """Take one operation; what the other side broke first says nothing about this one."""
-        if self.side is Side.SERVER and one.unsupported:
+        if (self.side is Side.SERVER and one.unsupported) or (self.side is Side.CLIENT and one.step.link):
             return
         case = self._case(one, peer)
         self.records.append(record(self.run, self.clauses.suite, case, self._outcome(one), duration_us=one.took_us))

@@ -15,7 +15,15 @@ from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.registry import create_service, options_of
 from wireproof.reference_server.service import Service, seeded_ids
 
-__all__ = ["driver_check_options", "features", "listeners", "options", "service", "serving_arguments"]
+__all__ = [
+    "driver_check_options",
+    "features",
+    "listener_arguments",
+    "listeners",
+    "options",
+    "service",
+    "serving_arguments",
+]
 
 
 @cache
@@ -90,14 +98,20 @@ def service(
     )
 
 
+def listener_arguments(protocol: str, scratch: Path) -> list[str]:
+    """Return the arguments by which such a server has its listeners beside the usual one, in `scratch`."""
+    named = _document(protocol).get("listeners", {}).items()
+    found = [(f"--{option.replace('_', '-')}", str(listeners(protocol, scratch)[name])) for name, option in named]
+    return [word for pair in found for word in pair]
+
+
 def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Path) -> list[str]:
     """Return the arguments after `python -m reference_server` for such a server; a certificate is made in `scratch`."""
     words = [protocol, "--profile", profile, "--variant", variant]
     for name, value in options(protocol).items():
         flag = name.replace("_", "-")
         words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
-    for name, option in _document(protocol).get("listeners", {}).items():
-        words += [f"--{option.replace('_', '-')}", str(listeners(protocol, scratch)[name])]
+    words += listener_arguments(protocol, scratch)
     if "udp" in features(protocol):
         words.append("--udp")
     if "tls" in features(protocol):

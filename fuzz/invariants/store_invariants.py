@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.wording import describe
@@ -21,6 +23,8 @@ from wireproof.reference_server.model import Disagreement, Window
 __all__ = ["StoreCheck"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
+SPELLED = 4
+"""One request of so many is written in another spelling, where there are any."""
 LONGEST = 600
 """Most characters of the detail of a violation."""
 
@@ -106,7 +110,7 @@ class StoreCheck:
     def _connect(self, name: str, link: str) -> None:
         since = self.transport.now_ns()
         kind = self.context.symbols.protocol.link_of(link)
-        answer = self._perform(Open(name, link, kind.transport))
+        answer = self._perform(Open(name, link, kind.transport, listener=kind.listener))
         if answer.kind is not Kind.OPENED:
             raise InvariantError(
                 "others are served", f"{name} cannot connect: {answer.data.decode(errors='replace')}", "open"
@@ -242,12 +246,30 @@ class StoreCheck:
                     client.await_reply(one)
                 return found, False
             for one in requests:
-                found.append((one, client.send(one)))
+                if self._may_be_misread(name, [asked for asked, _ in found], one):
+                    return found, False
+                found.append((one, self._spelled(name, one, client.send(one))))
                 if self._begins_tls(name):
                     return (found, True) if not self._shared else ([], False)
         except LocalProtocolError:
             return found if self.context.by_state else [], False
         return found, False
+
+    def _spelled(self, name: str, request: Request, data: bytes) -> bytes:
+        """Return the bytes of a request, now and then in another spelling, the same for the same steps."""
+        chosen = crc32(data, len(self.done))
+        if chosen % SPELLED or not self.context.symbols.protocol.link_of(self._links[name]).has_spellings:
+            return data
+        known = list(self.context.symbols.codec.spellings(request).values())
+        return known[chosen // SPELLED % len(known)] if known else data
+
+    def _may_be_misread(self, name: str, before: list[Request], request: Request) -> bool:
+        """Say whether what comes of earlier requests, which are not answered unless they fail, could answer this."""
+        replies = self.context.symbols.codec.profile.replies
+        is_open = (
+            self.model.expects_answers and self.context.symbols.protocol.link_of(self._links[name]).answers_in_order
+        )
+        return is_open and bool(replies[type(request)]) and not all(replies[type(one)] for one in before)
 
     def _begins_tls(self, name: str) -> bool:
         """Go on inside TLS on our side, if the last request asked for it."""

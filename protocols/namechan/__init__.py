@@ -52,6 +52,7 @@ PROTOCOL = Protocol(
     },
     names={"replay": Replay, "delivery": Delivery, "persistence": Persistence, "sync": Sync},
     masked=frozenset({"text"}),
+    chosen_ids=dict.fromkeys(("SUBSCRIBED.id", "UNSUBSCRIBED.id", "MESSAGE.topic"), "topic"),
     named_by=frozenset({"topic"}),
     push_name="MESSAGE",
     sdk=SdkTraits(

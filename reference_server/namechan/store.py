@@ -12,12 +12,18 @@ full disk as an error that undoes the transaction. docs/namechan-server.md says 
 # they survive the death of the process but not that of the machine. Weak queues are flushed by a checkpoint, which
 # syncs the log, every few seconds.
 #
+# The log is made as long as it will be before anything is written to it: an fsync of a file that grows also writes
+# where its blocks are, which takes several times as long. A transaction that is too large for the cache is spilled into
+# the log and undone: its frames are committed by nothing, so recovery ignores them, and those that follow overwrite
+# them. SQLite begins the log anew once it has a thousand pages, and does not shorten it.
+#
 # A page of the database has no checksum, so each message has one of its own (CRC-32 over topic, id and body). A
 # message whose checksum is wrong is never delivered: it is left out, and logged.
 
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -41,6 +47,8 @@ SCHEMA = (
 )
 CHUNK, CHUNK_BYTES = 256, 256 << 10
 """The most messages and bytes, about, that are read at a time."""
+LOG_BYTES = 1100 * 4120
+"""Bytes of the log from the start on: the pages after which SQLite begins it anew, and some, with their headers."""
 Row = tuple[int, int, bytes]
 """Topic id, message id, body."""
 
@@ -76,8 +84,28 @@ class Store:
             self._file.execute("PRAGMA journal_mode=WAL")
             for statement in SCHEMA:
                 self._file.execute(statement)
+            if folder is not None:
+                self._lengthen_log(folder / f"{FILE}-wal")
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{folder}: {error}") from None
+
+    def _lengthen_log(self, log_file: Path) -> None:
+        """Make the log as long as it will be; where that is not possible, it grows as it is written."""
+        if log_file.exists() and log_file.stat().st_size >= LOG_BYTES:
+            return
+        (usual,) = self._file.execute("PRAGMA cache_size").fetchone()
+        try:
+            self._file.execute("PRAGMA cache_size=8")
+            self._file.execute("BEGIN IMMEDIATE")
+            self._file.execute("INSERT INTO message VALUES (0, 0, 0, zeroblob(?))", (LOG_BYTES,))
+        except sqlite3.Error as error:
+            log.info("%s: the log is not lengthened: %s", self._where, error)
+        finally:
+            with suppress(sqlite3.Error):
+                self._file.execute("ROLLBACK")
+            self._file.execute(f"PRAGMA cache_size={usual}")
+        with suppress(OSError), log_file.open("rb") as file:
+            os.fsync(file.fileno())
 
     def queues(self) -> list[KeptQueue]:
         """Return the queues that are there, in the order of their ids. Raises `StoreError`."""

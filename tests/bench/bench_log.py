@@ -4,7 +4,8 @@
 
 - Publishes: 1, 16 and 64 publishers at the hook, each of which waits for its `ok`, to one Strong queue. Beside it as
   many threads that insert the same body into an SQLite database in WAL mode, `synchronous=FULL`, a transaction each;
-  and one file to which a body is appended and synced. Rounds are interleaved, the best of each is shown.
+  and one file to which a body is appended and synced. Rounds are short and interleaved, since what an fsync takes
+  changes from second to second: medians are shown, of rates and of the ratios within a round.
 - Replay: one subscriber reads all messages of a queue from the beginning; beside it the server's file, read raw.
 - Start: from the command to `listening`, by messages in the log.
 
@@ -25,6 +26,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from statistics import median
 
 from tests.bench.bench_server import announced
 from wireproof.protocols.namechan import V1, Codec, Delivery, Persistence, Replay, Sync
@@ -35,7 +37,7 @@ from wireproof.reference_server.namechan.store import FILE, Store
 CODEC = Codec.of(V1, "standard")
 BODY = b"x" * 100
 PUBLISHERS = (1, 16, 64)
-ROUNDS = 3
+ROUNDS, SLICES = 3, 15
 NAME = b"prices"
 SETTINGS = Settings(Delivery.BROADCAST, Persistence.PERSISTENT, Sync.STRONG)
 FRAME = 4 + 1 + 8 + 4 + len(BODY)
@@ -112,20 +114,22 @@ def sync(file: Path, seconds: float) -> float:
 
 def bench_publishes(folder: Path, seconds: float) -> None:
     """Print a line for each number of publishers."""
-    part = seconds / ROUNDS / (2 * len(PUBLISHERS) + 1)
-    best: dict[tuple[str, int], float] = {}
+    part = seconds / SLICES / (2 * len(PUBLISHERS) + 1)
+    rounds: list[dict[tuple[str, int], float]] = []
     with served(folder / "served") as (_, hook):
-        for _ in range(ROUNDS):
+        for _ in range(SLICES):
             found = {("fsync", 0): sync(folder / "bare", part)}
             for count in PUBLISHERS:
                 found["server", count] = publish(hook, count, part)
                 found["sqlite3", count] = insert(folder / "peer.sqlite3", count, part)
-            best = {key: max(found[key], best.get(key, 0.0)) for key in found}
-    bare = best["fsync", 0]
+            rounds.append(found)
+    bare = median(one["fsync", 0] for one in rounds)
     print(f"Strong publishes a second, {len(BODY)} bytes each; bare fsyncs {bare:,.0f}")
     for count in PUBLISHERS:
-        mine, peer = best["server", count], best["sqlite3", count]
-        ratios = f"ratio {mine / peer:.2f} to sqlite3, {mine / bare:.2f} to bare fsyncs"
+        mine, peer = (median(one[who, count] for one in rounds) for who in ("server", "sqlite3"))
+        to_peer = median(one["server", count] / one["sqlite3", count] for one in rounds)
+        to_bare = median(one["server", count] / one["fsync", 0] for one in rounds)
+        ratios = f"ratio {to_peer:.2f} to sqlite3, {to_bare:.2f} to bare fsyncs"
         print(f"{count:3} publishers: server {mine:8,.0f}, sqlite3 {peer:8,.0f}, {ratios}")
 
 

@@ -53,7 +53,7 @@ class Conversation:
 
     @property
     def promises(self) -> Mapping[str, str]:
-        """Name of a promise -> what it says, with its errata."""
+        """Name of a promise -> the clause that states it."""
         found: Mapping[str, str] = self.document["promises"]
         return found
 

@@ -14,7 +14,7 @@ from wireproof.conformance.run.durability.load import Load, body_of
 from wireproof.conformance.run.durability.promises import BrokenPromise, Keeps, Ledger, Replayed, broken_by, damaged_in
 from wireproof.conformance.run.processes import ServerProcess, StartError
 
-__all__ = ["SCENARIOS", "DurabilityRun", "ScenarioResult", "carried_out"]
+__all__ = ["ASKED", "SCENARIOS", "DurabilityRun", "ScenarioResult", "carried_out"]
 
 HOOK_OPENS = 5.0
 """Seconds in which the hook of a server that has started is open."""
@@ -26,8 +26,9 @@ WAITING = 12
 """Messages that wait in a round-robin queue."""
 ROOM = 1 << 16
 """Bytes that the files of a server may still grow on a full disk."""
-TOO_MUCH = 400
-"""Messages published to a full disk, 1000 bytes each."""
+TOO_MUCH = 400  # messages published to a full disk
+LARGEST, SMALLEST = 30_000, 1000
+"""Bytes of each: in all twice what the largest file may have, for a server may have room there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class ScenarioResult:
     scenario: str
     breaches: tuple[BrokenPromise, ...]
     note: str = ""
+    is_done: bool = True  # whether what was to be done to the server could be done
 
 
 @dataclass
@@ -253,7 +255,10 @@ def torn_tail(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
         place = _last_place(run.data, bodies[-1])
         if place is None:
             yield ScenarioResult(
-                f"torn-{one.name.decode()}", tuple(run.start()), "no file holds the last message as it is"
+                f"torn-{one.name.decode()}",
+                tuple(run.start()),
+                "no file holds the last message as it is",
+                is_done=False,
             )
             continue
         file, at = place
@@ -289,10 +294,12 @@ def bit_flipped(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
             try:
                 run.server.start("after a flipped bit")
             except StartError as error:
-                yield ScenarioResult(f"flip-{how}-{one.name.decode()}", (), f"{note}; it does not start: {error}")
+                yield ScenarioResult(
+                    f"flip-{how}-{one.name.decode()}", (), f"{note}; it does not start: {error}", bool(flipped)
+                )
                 return
             breaches = run.make_queues() + run.compared(_undamaged)
-            yield ScenarioResult(f"flip-{how}-{one.name.decode()}", tuple(breaches), note)
+            yield ScenarioResult(f"flip-{how}-{one.name.decode()}", tuple(breaches), note, bool(flipped))
 
 
 def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
@@ -301,7 +308,8 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     for one in (one for one in run.talk.queues if not one.is_shared):
         largest = max((file.stat().st_size for file in _files(run.data)), default=0)
         run.server.limit_files(largest + ROOM)
-        bodies = [b"full-%d-%s-" % (number, one.name) + b"z" * 1000 for number in range(TOO_MUCH)]
+        filling = b"z" * min(max(2 * (largest + ROOM) // TOO_MUCH, SMALLEST), LARGEST)
+        bodies = [b"full-%d-%s-" % (number, one.name) + filling for number in range(TOO_MUCH)]
         breaches, note = [], ""
         try:
             done = run.publish(one.name, bodies)
@@ -355,6 +363,17 @@ SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[ScenarioResult]]] =
     "flip": bit_flipped,
 }
 """Name -> what is done; in this order on one server, the damages last."""
+
+
+OF_ALL = ("starts", "ids", "whole", "topics", "queues")
+ASKED: dict[str, tuple[str, ...]] = {
+    "kill": (*OF_ALL, "seen", "acknowledged", "once"),
+    "turns": ("starts", "ids", "topics", "queues", "turns"),
+    "full": ("starts", "whole", "topics", "queues", "seen", "acknowledged", "full"),
+    "torn": ("starts", "whole", "topics", "queues", "torn"),
+    "flip": ("starts", "whole", "topics", "queues"),
+}
+"""Name of a scenario -> the promises that it asks for."""
 
 
 def _files(folder: Path) -> list[Path]:

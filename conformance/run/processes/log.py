@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 READY = re.compile(rb"^listening (\S+)\r?\n", re.MULTILINE)
+BESIDE = re.compile(rb"^listening (\S+) (\S+)\r?\n", re.MULTILINE)
 DIAGNOSIS = re.compile(
     r"ERROR: \w*Sanitizer|runtime error:|panicked at|terminate called|Assertion .* failed|Exception in thread"
 )
@@ -46,6 +47,11 @@ class Log:
         """Return what the first whole line `listening ADDRESS` since `begin` names."""
         found = READY.search(os.pread(self.fileno(), LOOKED_AT, self._since))
         return found.group(1).decode(errors="replace") if found else None
+
+    def listeners(self) -> dict[str, str]:
+        """Return what the whole lines `listening NAME ADDRESS` since `begin` name: name -> address."""
+        found = BESIDE.findall(os.pread(self.fileno(), LOOKED_AT, self._since))
+        return {name.decode(errors="replace"): address.decode(errors="replace") for name, address in found}
 
     def last_lines(self, count: int) -> list[str]:
         """Return at most `count` lines printed last since `begin`, without empty ones, long ones cut.

@@ -198,6 +198,11 @@ class ServerProcess:
         """The folder that stands for `{data}`; None where the command names none."""
         return Path(self._data.name) if self._data else None
 
+    @property
+    def listeners(self) -> dict[str, str]:
+        """Name -> address of the listeners beside the usual one that it printed, as `listening NAME ADDRESS`."""
+        return self._log.listeners()
+
     def kill(self) -> None:
         """Kill it and everything it started with SIGKILL: it gets no chance to write anything."""
         if self._family is not None:

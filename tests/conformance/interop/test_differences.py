@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wireproof.conformance.interop.differences import unlike
+from wireproof.conformance.interop.differences import ChosenIds, unlike
 from wireproof.protocols.plain import Plain
 from wireproof.protocols.registry import protocol
 from wireproof.protocols.throttr.replies import ListFragment, ListReply, ListRow
@@ -62,3 +62,21 @@ def test_a_row_that_lacks_and_a_row_that_is_wrong_are_told() -> None:
     assert "none of these" in lacks.got
     assert wrong is not None
     assert wrong.field == "rows.bytes_used"
+
+
+def test_ids_that_servers_choose_stand_for_each_other_from_then_on() -> None:
+    plain = Plain(protocol("namechan"), "1", "standard")
+    messages, ids = plain.profile.messages, ChosenIds(plain)
+    subscribed, message = messages["SUBSCRIBED"], messages["MESSAGE"]
+
+    def differs(mine: int, theirs: int) -> bool:
+        return unlike(plain, message(id=1, topic=mine), message(id=1, topic=theirs), MINE, ids) is not None
+
+    assert unlike(plain, subscribed(id=1, topic=b"t"), subscribed(id=1000, topic=b"t"), MINE, ids) is None
+    assert not differs(1, 1000)
+    assert differs(1, 1001)
+    assert differs(2, 1000)
+    assert not differs(2, 7)
+    found = unlike(plain, message(id=1, topic=1), message(id=2, topic=1000), MINE, ids)
+    assert found is not None
+    assert found.field == "id"

@@ -224,7 +224,7 @@ def test_a_protocol_of_several_kinds_of_line_is_told_of_and_not_misjudged() -> N
     done = CliRunner().invoke(command, ["psrt"], catch_exceptions=False)
 
     assert done.exit_code == 2, done.output
-    assert "psrt is spoken on 3 (control, data, datagram)" in done.output
+    assert "those of psrt speak on 3 (control, data, datagram)" in done.output
     assert "wireproof test-sdk psrt" in done.output
 
 

@@ -1,8 +1,7 @@
 """A stateful machine with restarts in it: random requests in random spellings against a model of the document.
 
-The model is dicts and lists and shares no code with the handlers. `wireproof fuzz machine` cannot drive namechan: it
-pairs each message of a server with the request that it answers, and here a Publish or a second Connect is answered only
-where it fails; and queues are made at a listener that only a harness has.
+The model is dicts and lists and shares no code with the handlers. `wireproof fuzz machine namechan` has a model of the
+whole document, but its server is never started again: restarts are tried here.
 """
 
 from __future__ import annotations

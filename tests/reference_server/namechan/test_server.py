@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -128,6 +129,39 @@ def test_a_queue_that_cannot_be_stored_is_refused(tmp_path: Path) -> None:
 
     assert texts(server.hook.send(HookCreate(b"t", 0, PERSISTENT)))[0].startswith(b"error it cannot be stored")
     assert texts(server.hook.send(HookPublish(b"first", b"x")))[0].startswith(b"error it cannot be stored")
+
+
+def test_the_log_has_its_length_before_anything_is_written(tmp_path: Path) -> None:
+    """An fsync of a file that grows takes several times as long."""
+    store = Store(tmp_path)
+    log = tmp_path / "namechan.sqlite3-wal"
+    size = log.stat().st_size
+
+    for number in range(1, 1500):
+        store.write([(1, number, b"x" * 100)], (), sync=False)
+
+    assert size >= 1000 * 4096
+    assert log.stat().st_size == size
+    copy = tmp_path / "killed"
+    copytree(tmp_path, copy, ignore=lambda *_: ["killed"])
+    left = Store(copy)
+    found = [message for first in range(1, 1500, 256) for message in left.read(1, first)]
+    assert [number for number, _ in found] == list(range(1, 1500))
+    assert not list(left.read(0, 0))
+    left.close()
+    store.close()
+
+
+def test_a_log_that_cannot_be_lengthened_grows_as_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wireproof.reference_server.namechan.store.LOG_BYTES", 1 << 40)
+
+    store = Store(tmp_path)
+    store.write([(1, 1, b"x")], (), sync=True)
+
+    assert list(store.read(1, 1)) == [(1, b"x")]
+    store.close()
 
 
 def test_a_damaged_message_is_left_out(tmp_path: Path) -> None:

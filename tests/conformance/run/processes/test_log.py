@@ -29,6 +29,17 @@ def test_only_what_came_since_the_last_start_is_read(log: Log) -> None:
     log.close()
 
 
+def test_listeners_beside_are_told_by_name(log: Log) -> None:
+    log.begin("start 1")
+    printed(log, "listening old unix:///gone\n")
+    log.begin("start 2")
+    printed(log, "listening tcp://127.0.0.1:1\nlistening hook unix:///tmp/hook\nlistening more unix:///not/who")
+
+    assert log.ready_address() == "tcp://127.0.0.1:1"
+    assert log.listeners() == {"hook": "unix:///tmp/hook"}
+    log.close()
+
+
 def test_the_end_of_a_long_log_is_read(log: Log) -> None:
     log.begin("start 1")
     printed(log, "x" * LOOKED_AT + "\nlast\n" + "y" * 1000 + "\n")

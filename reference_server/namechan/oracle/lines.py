@@ -1,0 +1,107 @@
+"""One connection as the model follows it: what it is answered, its subscriptions, its pings and its end."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from wireproof.protocols.messages import Message
+from wireproof.protocols.namechan.replies import Error
+from wireproof.reference_server.namechan.oracle.queues import Membership
+
+__all__ = ["DueAnswer", "ModelLine"]
+
+
+@dataclass(slots=True)
+class DueAnswer:
+    """One answer that must come; fields that are None may have any value."""
+
+    kind: type[Message]
+    clause: str
+    fields: dict[str, object] = field(default_factory=dict)
+    member: Membership | None = None
+    """The subscription that begins or ends with it."""
+    is_certain: bool = True
+
+    def allows(self, message: Message) -> bool:
+        """Say whether a message is this answer."""
+        if type(message) is not self.kind:
+            return False
+        if isinstance(message, Error) and not (message.text and is_utf8(message.text)):
+            return False
+        return all(wanted in (None, getattr(message, name)) for name, wanted in self.fields.items())
+
+    def __repr__(self) -> str:
+        """Return what is wanted."""
+        wanted = ", ".join(f"{name}={value!r}" for name, value in self.fields.items() if value is not None)
+        return f"{self.kind.NAME}({wanted})"
+
+
+@dataclass(eq=False)
+class ModelLine:
+    """One connection."""
+
+    name: str
+    is_hook: bool
+    opened: int
+    """ns"""
+    stage: str = "new"
+    """`new` before its version, `greeted` before its Connect, then `open`."""
+    heard: int = 0
+    """When its last line came, in ns."""
+    greeted: int = 0
+    """When its version was answered, in ns."""
+    pings: int = 0
+    ping_time: int | None = None
+    """What the last Ping said, in seconds."""
+    answers: deque[DueAnswer] = field(default_factory=deque)
+    memberships: list[Membership] = field(default_factory=list)
+    """Those that are not over, and those whose Unsubscribed has not come."""
+    surplus: list[Message] = field(default_factory=list)
+    ending: str = ""
+    """Why it must be ended by the server."""
+    clause: str = ""
+    """Which clause says so."""
+    may_end: bool = False
+
+    def member(self, name: bytes) -> Membership | None:
+        """Return the subscription of a topic."""
+        return next((one for one in self.memberships if one.queue.name == name and not one.is_over), None)
+
+    def expect(self, kind: type[Message], clause: str, member: Membership | None = None, **fields: object) -> None:
+        """Expect an answer."""
+        self.answers.append(DueAnswer(kind, clause, fields, member))
+
+    def answered(self, message: Message) -> DueAnswer | None:
+        """Follow an answer that came; None where none is due that is like it."""
+        while self.answers and not self.answers[0].is_certain and not self.answers[0].allows(message):
+            self.answers.popleft()
+        if not self.answers or not self.answers[0].allows(message):
+            return None
+        found = self.answers.popleft()
+        if found.member is not None:
+            found.member.is_told = True
+            if found.member.is_over and found.kind.NAME == "UNSUBSCRIBED":
+                self.memberships.remove(found.member)
+        return found
+
+    def due(self) -> Iterator[tuple[str, str]]:
+        """Yield what must still come, with its clause."""
+        yield from ((repr(one), one.clause) for one in self.answers if one.is_certain)
+        for member in self.memberships:
+            what = (one for one in member.due if one.is_certain)
+            yield from ((f"message {one.id} of {member.queue.name!r}: {one.body!r}", _clause(member)) for one in what)
+
+
+def _clause(member: Membership) -> str:
+    return "NCH-REPLAY-1" if member.start else "NCH-BROADCAST-1"
+
+
+def is_utf8(text: bytes) -> bool:
+    """Say whether bytes are UTF-8."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,347 @@
+"""The model of the whole server: follows connections, queues and time, and says what every connection must get.
+
+Written from the document and its errata; it shares no code with the handlers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.namechan.enums import UNSUPPORTED, VERSION, Delivery, Persistence, Replay
+from wireproof.protocols.namechan.replies import Error, Outcome, Ping, Subscribed, Unsubscribed, VersionReply
+from wireproof.protocols.namechan.replies import Message as Delivered
+from wireproof.protocols.namechan.requests import (
+    Ack,
+    Blank,
+    Connect,
+    HookCreate,
+    HookPublish,
+    Publish,
+    Subscribe,
+    Unsubscribe,
+    Version,
+)
+from wireproof.protocols.profile import Profile
+from wireproof.reference_server.model import Disagreement, Window
+from wireproof.reference_server.namechan.options import OPTIONS
+from wireproof.reference_server.namechan.oracle.lines import ModelLine
+from wireproof.reference_server.namechan.oracle.queues import Membership, ModelQueue
+from wireproof.reference_server.options import chosen
+
+__all__ = ["DocumentModel"]
+
+SECOND = 1_000_000_000
+SILENT = 2
+"""Ping intervals without a line after which a client is dropped (N4)."""
+HOOK = "hook"
+OK, FAILED = b"ok", b"error"
+Handler = Callable[[ModelLine, Any], None]
+
+
+class DocumentModel:
+    """The model of a whole server (`wireproof.reference_server.model.ServerModel`).
+
+    Times are compared within `tolerance_ns`. With `shared` others may use the server, whose settings are unknown:
+    then nothing is said of pings and silence.
+    """
+
+    expects_answers = True
+
+    def __init__(
+        self,
+        profile: Profile,
+        variant: str,
+        *,
+        tolerance_ns: int,
+        shared: bool,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`options` are those of the server. Raises ValueError for bad ones, and for those that it does not follow."""
+        given = chosen("namechan", OPTIONS, options or {})
+        if given["auto_create"] or given["queue"] or given["data"]:
+            raise ValueError("the model of a namechan server begins without queues, and makes none by itself")
+        self._tolerance, self._is_timed = tolerance_ns, not shared
+        self._interval = round(given["ping_interval"] * SECOND)
+        self._patience = round(given["handshake_timeout"] * SECOND)
+        self._max_kept: int | None = None if shared else given["max_kept"]
+        self._publishes = Publish in profile.replies
+        self._lines: dict[str, ModelLine] = {}
+        self._queues: dict[bytes, ModelQueue] = {}
+        self._now = 0
+        self._is_lost = False
+        """What follows cannot be known any more."""
+        self._handlers: dict[type[Request], Handler] = {
+            Subscribe: self._subscribe,
+            Unsubscribe: self._unsubscribe,
+            Publish: self._publish,
+            Ack: self._nothing,
+            Blank: self._nothing,
+            HookCreate: self._create,
+            HookPublish: self._publish_at_hook,
+        }
+
+    def greeting(self, link: str = "") -> tuple[Request, ...]:
+        """Return the first requests of a connection."""
+        return () if link == HOOK else (Version(), Connect(id=b"c"))
+
+    def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
+        """Report a new connection."""
+        self.passed(at)
+        self._lines[connection] = ModelLine(connection, link == HOOK, at.until)
+
+    def disconnect(self, connection: str, at: Window) -> None:
+        """Report that either side ended a connection."""
+        self.passed(at)
+        self._gone(self._lines.pop(connection))
+
+    def _gone(self, line: ModelLine) -> None:
+        for one in line.memberships:
+            if not one.is_over:
+                one.queue.leave(one)
+        line.memberships.clear()
+
+    def sent(self, connection: str, request: Request) -> None:
+        """Report a request when it is written: what it causes is expected from now on."""
+        line = self._lines[connection]
+        if line.ending or self._is_lost:
+            return
+        line.heard, line.may_end = self._now, False
+        if line.is_hook or line.stage == "open":
+            if isinstance(request, Connect):
+                self._end(line, "it connected twice", "NCH-CONNECT-4")
+            else:
+                self._handlers[type(request)](line, request)
+        elif isinstance(request, Version):
+            self._version(line, request)
+        elif isinstance(request, Connect):
+            line.stage = "open"
+            if request.version != VERSION:
+                self._end(line, "its Connect has another version", "NCH-CONNECT-3")
+        elif not isinstance(request, Blank):
+            self._end(line, "its first line is no Connect", "NCH-CONNECT-2")
+
+    def _version(self, line: ModelLine, request: Version) -> None:
+        if request.version == VERSION:
+            line.stage, line.greeted = "greeted", self._now
+            line.expect(VersionReply, "NCH-VERSION-1", version=VERSION)
+            return
+        line.expect(VersionReply, "NCH-VERSION-2", version=UNSUPPORTED)
+        line.ending, line.clause = "its version is not spoken", "NCH-VERSION-3"
+
+    def _end(self, line: ModelLine, why: str, clause: str) -> None:
+        """Expect an Error and the end."""
+        line.expect(Error, clause)
+        self._gone(line)
+        line.ending, line.clause = why, clause
+
+    def _nothing(self, line: ModelLine, request: Request) -> None:
+        """Ack and Blank: that a line came is all (N4, N14)."""
+
+    def _subscribe(self, line: ModelLine, request: Subscribe) -> None:
+        queue, member = self._queues.get(request.topic), line.member(request.topic)
+        if queue is None:
+            line.expect(Error, "NCH-SUBSCRIBE-3")
+            return
+        if member is None:
+            can_be_replayed = queue.is_broadcast and queue.is_persistent
+            if request.replay != Replay.FROM_CURRENT and not can_be_replayed:
+                line.expect(Error, "NCH-REPLAY-3")
+                return
+            start = {Replay.FROM_BEGINNING: 1, Replay.FROM_MESSAGE: request.message}.get(Replay(request.replay))
+            member = queue.join(line.name, start)
+            line.memberships.append(member)
+        line.expect(Subscribed, "NCH-SUBSCRIBE-1", member, id=None, topic=queue.name)
+
+    def _unsubscribe(self, line: ModelLine, request: Unsubscribe) -> None:
+        member = line.member(request.topic)
+        if member is None:
+            line.expect(Error, "NCH-UNSUBSCRIBE-3")
+            return
+        member.queue.leave(member)
+        line.expect(Unsubscribed, "NCH-UNSUBSCRIBE-1", member, id=None, topic=request.topic)
+
+    def _create(self, line: ModelLine, request: HookCreate) -> None:
+        is_persistent = request.persistence == Persistence.PERSISTENT
+        settings = (request.delivery, request.persistence, request.sync if is_persistent else 0)
+        is_broadcast = request.delivery == Delivery.BROADCAST
+        queue = self._queues.setdefault(request.topic, ModelQueue(request.topic, settings, is_broadcast, is_persistent))
+        self._outcome(line, is_ok=queue.settings == settings)
+
+    def _publish_at_hook(self, line: ModelLine, request: HookPublish) -> None:
+        self._outcome(line, is_ok=self._published(request.topic, request.body))
+
+    def _outcome(self, line: ModelLine, *, is_ok: bool) -> None:
+        line.expect(Outcome, "NCH-SUBSCRIBE-1" if is_ok else "NCH-ROUND_ROBIN-5", text=OK if is_ok else None)
+        line.answers[-1].fields["is_ok"] = is_ok
+
+    def _publish(self, line: ModelLine, request: Publish) -> None:
+        if not self._publishes:
+            self._end(line, "Publish is no request", "NCH-PUBLISH-3")
+        elif not self._published(request.topic, request.body):
+            line.expect(Error, "NCH-PUBLISH-2")
+
+    def _published(self, topic: bytes, body: bytes) -> bool:
+        """Follow a message; return whether it is accepted."""
+        queue = self._queues.get(topic)
+        if queue is None:
+            return False
+        if not (queue.is_broadcast or queue.is_persistent or queue.members):
+            if self._max_kept is None:
+                self._is_lost |= len(queue.waiting) > 0
+            elif len(queue.waiting) >= self._max_kept:
+                self._is_lost |= queue.has_changed
+                return False
+        queue.publish(body)
+        return True
+
+    def passed(self, at: Window) -> None:
+        """Report that time has passed: silent clients are dropped, and those that did not begin."""
+        self._now = at.until
+        for line in self._lines.values() if self._is_timed else ():
+            if line.is_hook or line.ending:
+                continue
+            is_new = line.stage == "new"
+            ends = line.opened + self._patience if is_new else line.heard + SILENT * self._interval
+            if self._now > ends + self._tolerance:
+                if line.may_end:
+                    line.answers.clear()
+                if is_new:
+                    line.ending, line.clause = "it did not begin in time", "NCH-VERSION-5"
+                else:
+                    self._end(line, "nothing was heard of it for two intervals", "NCH-PING-3")
+            elif self._now >= ends - self._tolerance and not line.may_end:
+                line.may_end = True
+                if not is_new:
+                    line.expect(Error, "NCH-PING-3")
+                    line.answers[-1].is_certain = False
+
+    def answered(self, connection: str, request: Request, reply: Message | None, at: Window) -> Disagreement | None:
+        """Judge nothing: replies are reported as pushes are."""
+        return None
+
+    def pushed(self, connection: str, push: Message) -> None:
+        """Report a message."""
+        line = self._lines[connection]
+        if self._is_lost:
+            return
+        if isinstance(push, Ping):
+            is_right = self._pinged(line, push)
+        elif isinstance(push, Delivered):
+            is_right = self._delivered(line, push)
+        else:
+            is_right = self._replied(line, push)
+        if not is_right:
+            line.surplus.append(push)
+
+    def _pinged(self, line: ModelLine, ping: Ping) -> bool:
+        line.pings += 1
+        before, line.ping_time = line.ping_time, ping.time
+        return line.stage != "new" and not line.is_hook and (before is None or ping.time >= before)
+
+    def _delivered(self, line: ModelLine, message: Delivered) -> bool:
+        known = (one for one in line.memberships if one.queue.topic == message.topic)
+        return any(one.takes(message.id, message.body) for one in known)
+
+    def _replied(self, line: ModelLine, reply: Message) -> bool:
+        if isinstance(reply, Outcome):
+            return self._told(line, reply)
+        found = line.answered(reply)
+        if found is None or not isinstance(reply, Subscribed | Unsubscribed):
+            return found is not None
+        assert found.member is not None
+        return self._identified(found.member, reply.id)
+
+    def _told(self, line: ModelLine, outcome: Outcome) -> bool:
+        if not line.is_hook or not line.answers:
+            return False
+        is_ok = line.answers.popleft().fields["is_ok"]
+        return outcome.text == OK if is_ok else outcome.text.startswith(FAILED)
+
+    def _identified(self, member: Membership, topic: int) -> bool:
+        """Say whether a topic id is that of the queue, and of no other one (N11)."""
+        if member.queue.topic is None:
+            member.queue.topic = topic
+            return sum(one.topic == topic for one in self._queues.values()) == 1
+        return member.queue.topic == topic
+
+    def _due(self, connection: str) -> tuple[str, str] | None:
+        """Return what must come first of all that must still come, and its clause."""
+        line = self._lines[connection]
+        if self._is_lost or line.surplus:
+            return None
+        found = next(line.due(), None)
+        return found or self._due_ping(line) or self._due_turn(line)
+
+    def _due_ping(self, line: ModelLine) -> tuple[str, str] | None:
+        if not self._is_timed or line.is_hook or line.stage == "new" or line.ending or line.may_end:
+            return None
+        due = max(self._now - line.greeted - self._tolerance, 0) // self._interval
+        return ("a Ping", "NCH-PING-1") if line.pings < due else None
+
+    def _due_turn(self, line: ModelLine) -> tuple[str, str] | None:
+        """Return what waits for this connection alone."""
+        for member in line.memberships:
+            queue = member.queue
+            if queue.waiting and not queue.is_broadcast and queue.members == [member]:
+                number = min(queue.waiting)
+                return f"message {number} of {queue.name!r}: {queue.waiting[number]!r}", "NCH-ROUND_ROBIN-3"
+        return None
+
+    def due_message(self, connection: str) -> str | None:
+        """Return a description of the first message that must still arrive; None if there is none."""
+        found = self._due(connection)
+        return None if found is None else found[0][:400]
+
+    def due_clause(self, connection: str) -> str:
+        """Return the clause of the first message that must still arrive."""
+        found = self._due(connection)
+        return "NCH-MESSAGE-4" if found is None else found[1]
+
+    def unexpected(self, at: Window) -> Disagreement | None:
+        """Judge what came: return a message that nothing explains, or one that came to nobody."""
+        if self._is_lost:
+            return None
+        for line in self._lines.values():
+            if line.surplus:
+                message = line.surplus[0]
+                due = next(line.due(), None)
+                wanted = f"; expected {due[0][:200]}" if due else ""
+                clause = due[1] if due else "NCH-MESSAGE-5"
+                return Disagreement(f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", clause)
+        wrong = [found for one in self._queues.values() if (found := one.unsettled()) is not None]
+        for detail, clause in wrong:
+            return Disagreement(detail, clause, clause)
+        return None
+
+    def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:
+        """Judge that the server ended a connection."""
+        self.passed(at)
+        line = self._lines[connection]
+        if self._is_lost or line.ending or line.may_end:
+            return None
+        return Disagreement(f"{connection} is ended", "ended", "NCH-ROBUSTNESS-1")
+
+    def must_end(self, connection: str, at: Window) -> Disagreement | None:
+        """Return what is wrong with a connection that is still open; None if nothing is."""
+        line = self._lines[connection]
+        if not line.ending or self._is_lost:
+            return None
+        return Disagreement(f"{connection} is open although {line.ending}", f"open, {line.ending}", line.clause)
+
+    def ends_when_half_closed(self, connection: str) -> bool:
+        """Return that the server ends a connection whose client has ended its side."""
+        return True
+
+    def instants(self) -> list[int]:
+        """Return the instants, in ns and ascending, beside which something is due."""
+        found = set()
+        for line in self._lines.values():
+            if line.is_hook or line.ending:
+                continue
+            if line.stage == "new":
+                found.add(line.opened + self._patience)
+            else:
+                found |= {line.heard + SILENT * self._interval, line.greeted + (line.pings + 1) * self._interval}
+        return sorted(one for one in found if one > self._now)
