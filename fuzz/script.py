@@ -5,11 +5,11 @@ A script is a tuple of the player's actions. A driver plays it on sockets or in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import ActionGenerator
 from wireproof.fuzz.json_values import JsonObject
@@ -30,14 +30,16 @@ def to_json(script: Script) -> list[dict[str, object]]:
 
 def _step_json(action: Action) -> dict[str, object]:
     match action:
-        case Open(connection, link, transport):
-            usual = {"link": "", "transport": "stream"}
-            how = {key: one for key, one in (("link", link), ("transport", transport)) if one != usual[key]}
-            return {"do": "open", "connection": connection, **how}
+        case Open(connection, link, transport, unread):
+            usual: dict[str, object] = {"link": "", "transport": "stream", "unread": False}
+            given = (("link", link), ("transport", transport), ("unread", unread))
+            return {"do": "open", "connection": connection, **{key: one for key, one in given if one != usual[key]}}
         case Write(connection, data):
             return {"do": "write", "connection": connection, "hex": data.hex()}
         case Read(connection, timeout):
             return {"do": "read", "connection": connection, "seconds": timeout}
+        case Secure(connection, timeout):
+            return {"do": "secure", "connection": connection, "seconds": timeout}
         case Shut(connection, how):
             return {"do": "shut", "connection": connection, "how": how}
         case Sleep(seconds):
@@ -54,18 +56,21 @@ def _read(number: int, step: JsonObject) -> Action:
     try:
         match step["do"]:
             case "open" if step.get("transport", "stream") in ("stream", "datagram"):
-                return Open(str(step["connection"]), str(step.get("link", "")), step.get("transport", "stream"))
+                name, link, unread = str(step["connection"]), str(step.get("link", "")), bool(step.get("unread"))
+                return Open(name, link, step.get("transport", "stream"), unread)
             case "write":
                 return Write(str(step["connection"]), bytes.fromhex(step["hex"]))
             case "read":
                 return Read(str(step["connection"]), float(step["seconds"]))
+            case "secure":
+                return Secure(str(step["connection"]), float(step["seconds"]))
             case "shut" if step["how"] in ("half", "close", "reset"):
                 return Shut(str(step["connection"]), step["how"])
             case "wait":
                 return Sleep(float(step["seconds"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ScriptError(f"step {number}: {type(error).__name__}: {error} in {dict(step)!r}"[:300]) from None
-    raise ScriptError(f"step {number}: expected open, write, read, shut or wait, got {dict(step)!r}"[:300])
+    raise ScriptError(f"step {number}: expected open, write, read, secure, shut or wait, got {dict(step)!r}"[:300])
 
 
 def size(script: Script) -> int:
@@ -91,21 +96,31 @@ def closing(script: Script, trace: Trace) -> ActionGenerator[None]:
 
 
 def performing(
-    script: Script, trace: Trace, substitution: WriteSubstitution | None = None
+    script: Script,
+    trace: Trace,
+    substitution: WriteSubstitution | None = None,
+    patience: Callable[[Read], float] | None = None,
 ) -> ActionGenerator[frozenset[str]]:
     """Ask a driver for every action and append the results to `trace`; return the connections still open.
 
     Actions on a connection that could not be opened, or that the script closed, are skipped, and so are writes after a
-    half close.
+    half close, and a second beginning of TLS. `patience` says how many seconds a read waits, if not as long as the
+    script says.
     """
     open_ones: set[str] = set()
     half: set[str] = set()
+    streams: set[str] = set()
+    """Those that may begin TLS."""
     for action in script:
         name: str = getattr(action, "connection", "")
-        if not _is_sensible(action, name in open_ones, name in half):
+        if not _is_sensible(action, name in open_ones, name in half) or (
+            isinstance(action, Secure) and name not in streams
+        ):
             continue
         if substitution is not None and isinstance(action, Write):
             action = replace(action, data=substitution.substituted(action.data))
+        if patience is not None and isinstance(action, Read):
+            action = Read(action.connection, patience(action))
         answer = yield action
         shown = action.data if isinstance(action, Write) and answer.kind is Kind.SENT else answer.data
         link = action.link if isinstance(action, Open) else ""
@@ -115,6 +130,9 @@ def performing(
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             open_ones.add(name)
             half.discard(name)
+            (streams.add if action.transport == "stream" else streams.discard)(name)
+        elif isinstance(action, Secure):
+            streams.discard(name)
         elif isinstance(action, Shut):
             (half.add if answer.kind is Kind.HALF_CLOSED else open_ones.discard)(name)
     return frozenset(open_ones)
@@ -125,7 +143,7 @@ def _is_sensible(action: Action, is_open: bool, is_half_closed: bool) -> bool:
     match action:
         case Open():
             return not is_open
-        case Write():
+        case Write() | Secure():
             return is_open and not is_half_closed
         case Read() | Shut():
             return is_open

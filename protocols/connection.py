@@ -143,6 +143,10 @@ class Connection(ABC):
     def send(self, message: Message) -> bytes:
         """Return the bytes of `message`; raises `LocalProtocolError` when it is illegal now or does not fit."""
 
+    def follow(self, message: Message) -> None:
+        """Take `message` as sent, of which no bytes are needed; raises as `send` does."""
+        self.send(message)
+
     @abstractmethod
     def _accept(self, message: Message) -> None:
         """Follow a decoded message in the connection's own state."""

@@ -279,7 +279,7 @@ class Dissection:
     def note_reply(self, reply: Message) -> None:
         """Note a reply whose bytes are not read here: it may decide how the next request is read."""
         with suppress(LocalProtocolError):
-            self._server.send(reply)
+            self._server.follow(reply)
             self.of_client.read_on()
 
     def start_tls(self) -> bytes:
@@ -289,6 +289,12 @@ class Dissection:
         """
         self.of_server.start_tls()
         return self.of_client.start_tls()
+
+    def follow_tls(self) -> None:
+        """Switch each direction to TLS where the protocol switches it; what comes next is inside."""
+        for direction in (self.of_server, self.of_client):
+            with suppress(LocalProtocolError):
+                direction.start_tls()
 
     def _asked(self, frame: Frame) -> Frame:
         if self._counts(frame):

@@ -8,8 +8,6 @@ to see whether the player read the same.
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from wireproof.conformance.model.intended import Intended
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.verdict import Guilty
@@ -17,7 +15,7 @@ from wireproof.conformance.model.violation import MISREAD, Violation
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.monitor.ambiguity import BacktrackingReader
 from wireproof.conformance.monitor.harness_stream import HarnessFault, HarnessStream, writes_back
-from wireproof.protocols import LocalProtocolError, RemoteProtocolError, Role
+from wireproof.protocols import RemoteProtocolError, Role
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.dissect import Frame
 from wireproof.protocols.links import Link
@@ -60,7 +58,7 @@ class MonitoredConnection:
         if event.kind is Kind.RECEIVED:
             self._receive(number, event.data)
         elif event.kind is Kind.SECURED:
-            self._start_tls()
+            self._dissection.follow_tls()
         elif event.kind in (Kind.HALF_CLOSED, Kind.CLOSED):
             self._harness.end()
             self._check_harness()
@@ -104,11 +102,6 @@ class MonitoredConnection:
 
     def _is_lost_write(self, number: int) -> bool:
         return self._account is not None and number in self._account.lost
-
-    def _start_tls(self) -> None:
-        for direction in (self._dissection.of_server, self._dissection.of_client):
-            with suppress(LocalProtocolError):
-                direction.start_tls()
 
     def _receive(self, number: int, data: bytes) -> None:
         """Take what the target sent; no bytes are the end of its stream."""

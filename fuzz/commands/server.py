@@ -63,6 +63,7 @@ TIMEOUT = 5.0
     help="Finding, or folder of findings, that is known: not reported again, and its death is steered around.",
 )
 @FEATURES
+@click.option("--tls", is_flag=True, help="The target speaks TLS, also where no feature says so.")
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
@@ -91,7 +92,8 @@ def _fuzz(name: str, text: str | None, options: Options) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
-        context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+        features = declared(name, options, address)
+        context = FuzzContext(name, spoken.profile, spoken.variant, features=features, tls=options["tls"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         with LiveTarget(context, address, target.server) as live:
             return _ServerFuzzing(live, target, version, options)()
@@ -157,6 +159,9 @@ class _ServerFuzzing:
 
         campaign = Campaign(self.live, seed=options["seed"], limits=limits, report=report)
         campaign.steer_around(known_findings(options["known"]))
+        if not options["rate"]:
+            campaign.progress.empty_client = self.live.empty_client_rate()
+            campaign.progress.began = time.monotonic()
         found, interrupted = 0, False
         try:
             with status:
@@ -167,6 +172,7 @@ class _ServerFuzzing:
             interrupted = True
         why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
         click.echo(f"{why}{campaign.progress}")
+        click.echo(f"{campaign.drawn}")
         if campaign.deaths:
             met, avoided = campaign.deaths.met, campaign.deaths.avoided
             click.echo(f"known deaths: met {met} times more, {avoided} scripts not played because of them")

@@ -60,6 +60,8 @@ def sources(context: FuzzContext, suite: Suite) -> Iterator[Source]:
     aliases = context.symbols.protocol.aliases
     asks = {case.id: frozenset(_asks(case.steps)) for case in suite.cases}
     for one, waited in usable(context):
+        if any(step["do"] == "secure" for step in one["steps"]):
+            continue  # the other server may have no certificate
         steps = one["steps"]
         script = tuple(script_actions(steps, context))
         asked, kinds = _asked(steps), asks.get(one["id"], frozenset())

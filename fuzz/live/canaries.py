@@ -25,9 +25,9 @@ def canary(number: int) -> bytes:
     return b"~%08x~" % (number & LARGEST)
 
 
-def canaries_in(data: bytes) -> set[bytes]:
+def canaries_in(data: bytes | bytearray) -> set[bytes]:
     """Return the canaries in `data`."""
-    return set(CANARY.findall(data))
+    return set(map(bytes, CANARY.findall(data)))
 
 
 def renumbered(script: Script, shift: int) -> Script:

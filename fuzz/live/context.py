@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal, cast
 from zlib import crc32
 
 import msgspec
 
-from wireproof.conformance.model.actions import Action, Open, Read, Write
+from wireproof.conformance.model.actions import Action, Open, Read, Secure, Write
 from wireproof.conformance.suite.field_boundaries import boundaries_of, field_boundaries
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.fuzz.live import seed_scripts
@@ -17,19 +18,28 @@ from wireproof.fuzz.live.canaries import canary, renumbered
 from wireproof.fuzz.live.required_features import needs
 from wireproof.fuzz.live.token_substitution import SHORTEST, TokenSubstitution, has_placeholders
 from wireproof.fuzz.script import Script
-from wireproof.fuzz.seeds import by_state, exchanges
+from wireproof.fuzz.seeds import by_state, conversations, exchanges
+from wireproof.fuzz.state_paths import examples
 from wireproof.protocols import LocalProtocolError, Message, Request, Role, protocol
 from wireproof.protocols.dissect import Dissection
-from wireproof.protocols.fields import Blob, Raw
+from wireproof.protocols.fields import Atom, Blob, Kind, Nested, Raw, Rest, Split, Terminated, UInt
 from wireproof.reference_server.model import Model
 from wireproof.reference_server.registry import model_of
 
-__all__ = ["LONGEST", "PAUSE", "FuzzContext"]
+__all__ = ["LONGEST", "PAUSE", "FuzzContext", "largest_size"]
 
 PAUSE = 0.004
 """Seconds that a script waits for a reply before it continues."""
 LONGEST = 4096
 """Longest conversation, in bytes, that is used as a seed: many short ones find more."""
+
+
+def largest_size(kind: Kind) -> int:
+    """Return how many bytes a field may hold; 0 if it holds none."""
+    if isinstance(kind, Blob | Split):
+        return int(kind.size.maximum)
+    is_text = isinstance(kind, Atom) and kind.form == "text"
+    return 1 << 20 if is_text or isinstance(kind, Rest | Terminated) else 0
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class FuzzContext:
     """The pool of scripts that mutators splice from."""
     features: frozenset[str] | None = None
     """The optional features that the target declares; None for all."""
+    tls: bool = False
+    """Whether the target speaks TLS where no feature says so."""
 
     def _lacks(self, needed: Iterable[str]) -> bool:
         return self.features is not None and not self.features.issuperset(needed)
@@ -107,6 +119,92 @@ class FuzzContext:
         asked = [(one, link.sync_request()) for one, link in links.items() if link.transport == "datagram"]
         return tuple((one, request) for one, request in asked if not self.may_refuse(one, (request,)))
 
+    @cached_property
+    def carriers(self) -> tuple[tuple[Request, str], ...]:
+        """Requests that carry other requests, each with the name of the field that holds them."""
+        codec, found = self.symbols.codec, []
+        known = examples(self.name, self.profile, self.variant)
+        for kind, answers in codec.profile.replies.items():
+            if any(isinstance(one, Nested) for answer in answers for _, one in codec.layout(answer).fields):
+                names = [name for name, one in codec.layout(kind).fields if isinstance(one, Blob)]
+                found += [(cast(Request, known[kind][0]), names[-1])] if names and known.get(kind) else []
+        return tuple(found)
+
+    @cached_property
+    def byte_order(self) -> Literal["little", "big"]:
+        """The order of the bytes of a number."""
+        return "big" if self.symbols.codec.profile.byte_order in (">", "!", "big") else "little"
+
+    @cached_property
+    def _kinds_of_fields(self) -> list[Kind]:
+        layout = self.symbols.codec.layout
+        return [kind for one in self.symbols.codec.profile.replies for _, kind in layout(one).fields]
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether numbers of requests are written in decimal."""
+        return any(isinstance(kind, Atom) for kind in self._kinds_of_fields)
+
+    @cached_property
+    def widest_field(self) -> int:
+        """Bits of the widest number or size in a request."""
+        sizes = (getattr(kind, "size", kind) for kind in self._kinds_of_fields)
+        plain = [kind for kind in self._kinds_of_fields if type(kind) is UInt]
+        return 8 * max((one.width for one in (*plain, *sizes) if isinstance(one, UInt)), default=0)
+
+    @cached_property
+    def largest_field(self) -> int:
+        """Bytes that the largest field of a request may hold."""
+        return max(map(largest_size, self._kinds_of_fields), default=0)
+
+    @cached_property
+    def speaks_tls(self) -> bool:
+        """Whether a link may go on inside TLS, and the target does not lack it."""
+        if not any(link.tls for link in self.symbols.protocol.links.values()):
+            return False
+        known = conversations(self.name, self.profile, self.variant)
+        inside = (one["id"] for one in known if any(step["do"] == "secure" for step in one["steps"]))
+        return self.tls or not all(map(self.may_fail, inside))
+
+    @cached_property
+    def tls_openings(self) -> Mapping[str, bytes]:
+        """Link -> what a client sends in clear before TLS, in the place of its first request or before it."""
+        found: dict[str, bytes] = {}
+        for name, link in self.symbols.protocol.links.items() if self.speaks_tls else ():
+            asked = [b"", *(self.encode(one) for one in self._first_requests)] if link.tls else []
+            for data in asked:
+                dissection = self.dissection(name)
+                dissection.feed(Role.CLIENT, data)
+                try:
+                    dissection.of_client.start_tls()
+                except LocalProtocolError:
+                    continue
+                found[name] = data
+                break
+        return found
+
+    @cached_property
+    def _first_requests(self) -> list[Request]:
+        """Examples of the requests that open connections."""
+        known = examples(self.name, self.profile, self.variant)
+        kinds = [kind for kind in self.symbols.codec.profile.replies if kind in known]
+        return [one for kind in kinds for one in known[kind] if isinstance(one, Request)]
+
+    def frames(self, script: Script, at: int) -> list[tuple[tuple[int, int], Message]]:
+        """Return the requests that begin in a write and end in it, each with its offsets there.
+
+        Only its first `LONGEST` bytes are read.
+        """
+        write = script[at]
+        assert isinstance(write, Write)
+        mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
+        known = self.read(mine).get(write.connection) if self.by_state else None
+        dissection = known or self.dissection()
+        before = dissection.of_client.size
+        found = dissection.feed(Role.CLIENT, write.data[:LONGEST])
+        spans = [((one.span[0] - before, one.span[1] - before), one.message) for one in found]
+        return [(span, message) for span, message in spans if span[0] >= 0]
+
     def dissection(self, link: str = "") -> Dissection:
         """Return a dissection of both directions of a new connection on `link`."""
         return Dissection(self.symbols.protocol.link_of(link), self.symbols.codec)
@@ -116,15 +214,18 @@ class FuzzContext:
         return TokenSubstitution(self.dissection, self.token_fields) if has_placeholders(script) else None
 
     def edges(self, script: Script, at: int) -> tuple[int, ...]:
-        """Return the offsets in a write at which requests and fields begin or end, without its own ends."""
+        """Return the offsets in a write at which requests and fields begin or end, without its own ends.
+
+        Only its first `LONGEST` bytes are read: a change in what is repeated later shows nothing new.
+        """
         write = script[at]
         assert isinstance(write, Write)
         if not self.by_state:
-            return boundaries_of(self.symbols, write.data).boundaries
+            return boundaries_of(self.symbols, write.data[:LONGEST]).boundaries
         mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
         dissection, edges = self.read(mine).get(write.connection) or self.dissection(), set[int]()
         before = dissection.of_client.size
-        for frame in dissection.feed(Role.CLIENT, write.data):
+        for frame in dissection.feed(Role.CLIENT, write.data[:LONGEST]):
             inner = field_boundaries(self.symbols.codec.layout(type(frame.message)), frame.message)
             edges.update(one - before for one in (*frame.span, *(frame.span[0] + at for at in inner)))
         return tuple(sorted(one for one in edges if 0 < one < len(write.data)))
@@ -137,6 +238,8 @@ class FuzzContext:
                 found[step.connection] = self.dissection(step.link)
             elif isinstance(step, Write) and step.connection in found:
                 found[step.connection].feed(Role.CLIENT, step.data)
+            elif isinstance(step, Secure) and step.connection in found:
+                found[step.connection].follow_tls()
         return found
 
     def opened(self, script: Script, at: int) -> tuple[Action, ...]:
@@ -145,7 +248,7 @@ class FuzzContext:
         for step in script[:at]:
             if isinstance(step, Open) and step.connection == name:
                 steps = [step]
-            elif self.by_state and isinstance(step, Write) and step.connection == name:
+            elif self.by_state and isinstance(step, Write | Secure) and step.connection == name:
                 steps.append(step)
         return tuple(steps)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
-from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError, Request, Role
 from wireproof.protocols.dissect import Dissection, Frame
 from wireproof.protocols.links import Link
 
-__all__ = ["BY_TARGET", "PlayedConnection", "lines", "shape_of"]
+__all__ = ["BY_TARGET", "FollowedTrace", "PlayedConnection", "lines", "shape_of"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
 
@@ -33,9 +33,13 @@ class PlayedConnection:
     """Whether a write was not sent completely: how much of it arrived is unknown."""
     last: Kind | None = None
     """The result of the latest read."""
-    _chunks: list[tuple[Role, bytes]] = field(default_factory=list)
+    _chunks: list[tuple[Role | None, bytes]] = field(default_factory=list)
+    """Who sent what; None where TLS begins."""
     _read: int = 0
     """How many of the chunks were read."""
+    _counted: int = 0
+    """How many requests were looked at, and how many of them must have a reply."""
+    _answerable: int = 0
 
     def see(self, event: TraceEvent) -> None:
         """Add its next event."""
@@ -46,13 +50,15 @@ class PlayedConnection:
             self._chunks.append((Role.SERVER, event.data))
             self.received += event.data
             self.last = event.kind
+        elif event.kind is Kind.SECURED:
+            self._chunks.append((None, b""))
         elif event.kind in BY_TARGET or event.kind in (Kind.HALF_CLOSED, Kind.CLOSED):
             self.ended = self.ended or event.kind
         elif event.kind is Kind.SILENT:
             self.lost = self.lost or bool(event.data)
             self.last = event.kind
 
-    @property
+    @cached_property
     def link(self) -> Link:
         """Its link."""
         return self.context.symbols.protocol.link_of(self.link_name)
@@ -61,12 +67,20 @@ class PlayedConnection:
     def _new(self) -> Dissection:
         return self.context.dissection(self.link_name)
 
+    @cached_property
+    def _is_stream(self) -> bool:
+        return self.link.transport == "stream"
+
     @property
     def _dissection(self) -> Dissection:
         """The dissection of both directions so far."""
-        for sender, data in self._chunks[self._read :]:
-            self._new.feed(sender, data)
-        self._read = len(self._chunks)
+        if self._read < len(self._chunks):
+            for sender, data in self._chunks[self._read :]:
+                if sender is not None:
+                    self._new.feed(sender, data)
+                else:
+                    self._new.follow_tls()
+            self._read = len(self._chunks)
         return self._new
 
     @property
@@ -88,16 +102,22 @@ class PlayedConnection:
     @property
     def turns_to_tls(self) -> bool:
         """Whether TLS may come next; tried on a copy, so that this connection does not switch."""
-        if not self.link.tls or self.due <= 0:
+        if not self.link.tls or self.due <= 0 or self.is_inside_tls:
             return False
         dissection = self.context.dissection(self.link_name)
         for sender, data in self._chunks:
-            dissection.feed(sender, data)
+            if sender is not None:
+                dissection.feed(sender, data)
         try:
             dissection.of_client.start_tls()
         except LocalProtocolError:
             return False
         return True
+
+    @property
+    def is_inside_tls(self) -> bool:
+        """Whether TLS was begun."""
+        return any(sender is None for sender, _ in self._chunks)
 
     @property
     def answered(self) -> list[tuple[Request, Message]]:
@@ -128,9 +148,14 @@ class PlayedConnection:
     @property
     def due(self) -> int:
         """The number of requests that must have a reply and have none."""
-        if self.link.transport != "stream":
+        if not self._is_stream:
             return 0
-        return len(self.answerable) - len(self._dissection.pairs)
+        dissection = self._dissection
+        frames, replies = dissection.of_client.frames, self.context.symbols.codec.profile.replies
+        for number in range(self._counted, len(frames)):
+            self._answerable += bool(replies[type(cast(Request, frames[number].message))])
+        self._counted = len(frames)
+        return self._answerable - len(dissection.pairs)
 
     @property
     def answerable(self) -> list[Request]:
@@ -144,17 +169,37 @@ class PlayedConnection:
         return self._dissection.settled
 
 
+class FollowedTrace(Trace):
+    """A trace that is decoded while it grows by `append`, if it has a context."""
+
+    def __init__(self, events: Iterable[TraceEvent] = (), context: FuzzContext | None = None) -> None:
+        super().__init__(events)
+        self.context = context
+        self.lines: list[PlayedConnection] = []
+        """Every connection in order of opening; a name that is opened again is another connection."""
+        self.now: dict[str, PlayedConnection] = {}
+        """Name -> the connection that was opened last under that name."""
+
+    def append(self, event: TraceEvent) -> None:
+        """Add an event, and show it to its connection."""
+        super().append(event)
+        if self.context is None:
+            return
+        if event.kind is Kind.OPENED:
+            self.now[event.connection] = PlayedConnection(event.connection, self.context, event.link)
+            self.lines.append(self.now[event.connection])
+        elif event.connection in self.now:
+            self.now[event.connection].see(event)
+
+
 def lines(trace: Iterable[TraceEvent], context: FuzzContext) -> list[PlayedConnection]:
     """Return every connection of a trace in order of opening; a name that is opened again is another connection."""
-    found: list[PlayedConnection] = []
-    now: dict[str, PlayedConnection] = {}
+    if isinstance(trace, FollowedTrace) and trace.context is context:
+        return trace.lines
+    followed = FollowedTrace(context=context)
     for event in trace:
-        if event.kind is Kind.OPENED:
-            now[event.connection] = PlayedConnection(event.connection, context, event.link)
-            found.append(now[event.connection])
-        elif event.connection in now:
-            now[event.connection].see(event)
-    return found
+        followed.append(event)
+    return followed.lines
 
 
 def shape_of(reply: Message, enums: Container[str] = ()) -> str:

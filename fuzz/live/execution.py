@@ -6,11 +6,13 @@ so most plays need no timeout.
 
 from __future__ import annotations
 
+from functools import partial
+
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import ActionGenerator
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
+from wireproof.fuzz.live.exchanges import BY_TARGET, FollowedTrace, PlayedConnection
 from wireproof.fuzz.script import Script, performing
 from wireproof.protocols import Request
 
@@ -20,6 +22,10 @@ PROBE = "~probe"
 """The connection that is opened last; it must be served whatever the script sent."""
 DATAGRAM_PROBE = "~datagram"
 """The same over datagrams."""
+SHORT = 0.005
+"""Seconds to wait for replies that need not come: before bytes that are no request, and where they have no order."""
+GLANCE = 0.0003
+"""Seconds to wait for what need not come: a push, the end of the connection."""
 PROBES = frozenset({PROBE, DATAGRAM_PROBE})
 
 
@@ -29,10 +35,11 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     No single wait is longer than `patience` seconds. `measure` asks for the usage of the process while connections are
     open.
     """
-    trace = Trace()
-    still_open = yield from performing(script, trace, context.substitution(script))
-    for line in lines(trace, context):
-        if line.name in still_open and line.ended not in BY_TARGET:
+    trace = FollowedTrace(context=context)
+    still_open = yield from performing(script, trace, context.substitution(script), partial(_patience, trace))
+    unread = {step.connection for step in script if isinstance(step, Open) and step.unread}
+    for line in list(trace.lines):
+        if line.name in still_open - unread and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, context, trace, patience)
     yield from _probe(context, trace, patience)
     yield from _probe_datagrams(context, trace, patience)
@@ -48,6 +55,14 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     return trace
 
 
+def _patience(trace: FollowedTrace, action: Read) -> float:
+    """Return how long to wait for a reply, in seconds: hardly where none is due on a stream."""
+    line = trace.now.get(action.connection)
+    if line is None or line.link.transport != "stream" or line.due > 0:
+        return action.timeout
+    return min(action.timeout, GLANCE)
+
+
 def _do(trace: Trace, action: Action, name: str, data: bytes = b"") -> ActionGenerator[Answer]:
     answer = yield action
     _keep(trace, name, answer, data)
@@ -61,18 +76,19 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
 
 def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
     """Read until no reply is pending; then send one more request: is a reply lost, or is the connection stuck?"""
-    if line.ended is not Kind.HALF_CLOSED and not line.valid:
-        patience = min(patience, 0.05)
+    in_order = line.link.answers_in_order
+    if not in_order or (line.ended is not Kind.HALF_CLOSED and not line.valid):
+        patience = min(patience, SHORT)  # no oracle requires these replies
     began = trace[-1].at_us if trace else 0
     while line.due > 0:
         answer = yield from _do(trace, Read(line.name, patience), line.name)
         if answer.kind is not Kind.RECEIVED:
             break
-        line.see(trace[-1])
         if answer.now - began / 1e6 > 4 * patience + 1:
             break
     if (
-        line.due > 0
+        in_order
+        and line.due > 0
         and line.valid
         and answer.kind is Kind.SILENT
         and (sync_request := sync_request_of(line)) is not None
@@ -103,16 +119,14 @@ def _probe_datagrams(context: FuzzContext, trace: Trace, patience: float) -> Act
             yield Shut(DATAGRAM_PROBE, "close")
 
 
-def _probe(context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
+def _probe(context: FuzzContext, trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
     data = b"".join(map(context.encode, context.probe))
     opened = yield from _do(trace, Open(PROBE), PROBE)
     if opened.kind is not Kind.OPENED:
         return
-    line = PlayedConnection(PROBE, context)
+    line = trace.now[PROBE]
     for action in (Write(PROBE, data), Read(PROBE, patience)):
         answer = yield from _do(trace, action, PROBE, data)
-        line.see(trace[-1])
     while line.due > 0 and answer.kind is Kind.RECEIVED:
         answer = yield from _do(trace, Read(PROBE, patience), PROBE)
-        line.see(trace[-1])
     yield Shut(PROBE, "close")

@@ -6,24 +6,33 @@ import asyncio
 import time
 from types import TracebackType
 
+from wireproof.conformance.drivers.simulation import carried_out
 from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.actions import Open, Read, Shut, Write
 from wireproof.conformance.model.targets import Address
-from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.run.processes import ServerProcess, Usage
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.direct_sockets import DirectSockets
 from wireproof.fuzz.live.exchanges import BY_TARGET
 from wireproof.fuzz.live.execution import PROBE, playing
 from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.weight import HEAVY, HEAVY_SHARE, Allowance, weight
 from wireproof.fuzz.script import Script, size
 
 __all__ = ["LiveTarget"]
 
 WORDS = 200
-MEASURED, LARGE = 8, 1 << 16
-"""The memory of the process is measured in one of so many plays, because looking through all processes takes 10 ms, and
-in each play of a script of more bytes."""
+LARGE = 1 << 16
+"""Bytes of a script from which on the memory of the process is measured in its play, as in that of a heavy script."""
+MEASURED_S = 0.5
+"""Seconds between two measurements beside that."""
+MEASURING = 0.02
+"""Share of the time that measurements take: looking through all processes takes milliseconds."""
 PATIENCE = 5.0
+EMPTY_S = 0.5
+"""Seconds for which the rate of an empty client is measured."""
 SPELL, LONGER_SPELL = 0.1, 0.5
 """Seconds during which an idle server is measured, and seconds of the second measurement if it was busy."""
 SLOWEST_DEATH = 1.0
@@ -33,6 +42,9 @@ SLOWEST_DEATH = 1.0
 class LiveTarget:
     """One server; use it as a context manager."""
 
+    heavy_share = HEAVY_SHARE
+    """Most of the time that heavy scripts take; see `weight.py`."""
+
     def __init__(self, context: FuzzContext, address: Address | None, server: ServerProcess | None = None) -> None:
         """`address` may be None if `server` is given."""
         self.context = context
@@ -40,7 +52,10 @@ class LiveTarget:
         self._address = address
         self._loop = asyncio.Runner()
         self._before: Usage | None = None
-        self._fed = self._unmeasured = 0
+        self._fed = 0
+        self._measured = 0.0
+        self._measuring = Allowance(MEASURING)
+        self._sockets: DirectSockets | None = None
         self.restarts = 0
 
     def __enter__(self) -> LiveTarget:
@@ -77,19 +92,57 @@ class LiveTarget:
         Raises `OSError` for limits of this machine.
         """
         sample = sample and self.server is not None
-        self._unmeasured += 1
-        measure = self.server is not None and (sample or self._unmeasured >= MEASURED or size(script) > LARGE)
-        self._unmeasured = 0 if measure else self._unmeasured
-        trace = self._perform(playing(script, self.context, patience=patience, measure=measure), patience)
+        measure = self.server is not None and (sample or size(script) > LARGE or self._is_due(script))
+        self._measured = time.monotonic() if measure else self._measured
+        sockets = self._connected(patience)
+        try:
+            asking = playing(script, self.context, patience=patience, measure=measure)
+            trace = carried_out(asking, sockets.perform)
+        finally:
+            sockets.close()
         self._fed += size(script)
         idle = self._busy_when_idle() if sample else None
         words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
         return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle)
 
+    def empty_client_rate(self, seconds: float = EMPTY_S) -> float:
+        """Return how many connections a second are served that send the probe, read its replies and close.
+
+        Nothing is drawn, decoded and judged there. 0 if the server does not serve.
+        """
+        probe = self.play((), patience=PATIENCE).probe
+        if probe is None or not probe.received:
+            return 0.0
+        data, expected = bytes(probe.sent), len(probe.received)
+        sockets, began, number = self._connected(PATIENCE), time.monotonic(), 0
+        try:
+            while (spent := time.monotonic() - began) < seconds and _asked_once(sockets, data, expected):
+                number += 1
+        finally:
+            sockets.close()
+        return number / spent
+
     def perform(self, asking: ActionGenerator[Result]) -> Result:
         """Perform on sockets what a player asks for; return its result."""
         return self._perform(asking, PATIENCE)
+
+    def _is_due(self, script: Script) -> bool:
+        """Return whether the process is measured in this play."""
+        is_time = time.monotonic() - self._measured >= MEASURED_S
+        return weight(script) >= HEAVY or (is_time and self._measuring.permits)
+
+    def _usage(self) -> Usage:
+        assert self.server is not None
+        with self._measuring.spending():
+            return self.server.usage()
+
+    def _connected(self, patience: float) -> DirectSockets:
+        """Return the sockets of the next play, to where the server listens now."""
+        if self._sockets is None or self._sockets.address != self.address:
+            self._sockets = DirectSockets(self.address, usage=self._usage if self.server else None)
+        self._sockets.begin(patience)
+        return self._sockets
 
     def _perform(self, asking: ActionGenerator[Result], patience: float) -> Result:
         driver = SocketDriver(self.address, timeout=patience, usage=self.server.usage if self.server else None)
@@ -115,3 +168,18 @@ class LiveTarget:
         while (death := self.server.death()) is None and time.monotonic() < deadline:
             time.sleep(0.01)
         return death
+
+
+def _asked_once(sockets: DirectSockets, data: bytes, expected: int) -> bool:
+    """Connect, send `data`, read `expected` bytes and close; return whether they came."""
+    if sockets.perform(Open(PROBE)).kind is not Kind.OPENED:
+        return False
+    sockets.perform(Write(PROBE, data))
+    received = 0
+    while received < expected:
+        answer = sockets.perform(Read(PROBE, PATIENCE))
+        if answer.kind is not Kind.RECEIVED:
+            break
+        received += len(answer.data)
+    sockets.perform(Shut(PROBE, "close"))
+    return received >= expected

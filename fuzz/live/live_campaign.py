@@ -5,6 +5,9 @@
 # others mutate a script of the pool 1 to 4 times (`mutators`). Half of them start from a script that showed something
 # new, the rest from the whole pool, so that new behaviour is explored without starving the rest.
 #
+# Heavy scripts. Some scripts take the time of a hundred others: many requests, many connections, waits. They are drawn
+# as long as they take no more than a share of the time that all scripts are foreseen to take (`weight.py`).
+#
 # What is kept. There is no coverage of a foreign server, so its replies stand in for it: `novelty.shapes` describes
 # each step as (previous reply, request, reply) and each connection's end. A script that shows an unseen shape joins
 # the pool, both as a start for mutation and as material for splicing. Values are no part of a shape, or every play
@@ -17,14 +20,15 @@
 # cannot use up the time.
 #
 # Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and
-# every 256 plays; that bounds how many scripts attribution has to consider. These restarts do not count towards
-# `CampaignLimits.restarts`, which stops a campaign whose server keeps dying.
+# every 256 plays, as long as that takes little of the time; that bounds how many scripts attribution has to consider.
+# These restarts do not count towards `CampaignLimits.restarts`, which stops a campaign whose server keeps dying.
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -32,12 +36,15 @@ from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.attribution import Attributed, Attribution
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.deliberate import enlarge, go_inside_tls
+from wireproof.fuzz.live.drawn_kinds import DrawnKinds
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.known_deaths import FATAL, KnownDeaths
-from wireproof.fuzz.live.mutators import mutated
+from wireproof.fuzz.live.mutators import mutated_by, pipelined
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.weight import HEAVY, Allowance, Weights, weight
 from wireproof.fuzz.script import Script
 
 __all__ = ["Campaign", "CampaignFinding", "CampaignLimits", "CampaignProgress"]
@@ -47,14 +54,22 @@ PATIENCE = 1.0
 WINDOW = 64
 """Scripts that are remembered for suspicions that need several of them."""
 SAMPLE = 32
-"""The process is measured every so many plays."""
+"""The idle process is measured after so many plays, as long as that takes no more than `SAMPLING` of the time."""
+SAMPLING, RESTARTING = 0.02, 0.03
+"""Shares of the time: for measurements of the idle process, and for restarts that empty the server."""
 REST = 256
-"""Plays after which a server that we started is restarted."""
+"""Plays after which a server that we started is restarted, as long as that takes no more than `RESTARTING`."""
 SEEDS = 300
 DRAWS, MEETING = 16, 0.03
 """How often a script is drawn again that would meet a known death, and the share of these that are played."""
 MOST_SHRINKING = 0.1
 """Most of the time of a run that one reduction takes."""
+PIPELINED = 0.4
+"""Share of plays that send their requests without waiting for replies, where no request depends on a reply."""
+INSIDE_TLS = 0.2
+"""Share of plays of which a connection goes on inside TLS, where the target speaks it."""
+SHORTEST_OF = 2
+"""Scripts that are drawn to mutate the one with the fewest steps: many short ones find more than few long ones."""
 UNCHANGED = 0.2
 """Share of plays of an unmutated seed."""
 MOST_SUSPICIONS = 5
@@ -83,6 +98,8 @@ class CampaignProgress:
     states: int = 0
     pool: int = 0
     findings: int = 0
+    empty_client: float = 0.0
+    """Connections a second of a client that asks one request and judges nothing; 0: not measured."""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -91,7 +108,8 @@ class CampaignProgress:
         return self.executions / max(time.monotonic() - self.began, 1e-9)
 
     def __str__(self) -> str:
-        counts = f"{self.executions} executions, {self.per_second:.0f} a second, {self.states} states"
+        beside = f" (an empty client: {self.empty_client:.0f})" if self.empty_client else ""
+        counts = f"{self.executions} executions, {self.per_second:.0f} a second{beside}, {self.states} states"
         return f"{counts}, {self.pool} scripts, {self.findings} findings"
 
 
@@ -128,6 +146,11 @@ class Campaign:
         self._recent: deque[Script] = deque(maxlen=WINDOW)
         self._known: dict[tuple[str, str, str], int] = {}
         self.deaths = KnownDeaths(self._context)
+        self._weights = Weights(live.heavy_share)
+        self.drawn = DrawnKinds(self._context)
+        self._applied: list[str] = []
+        """The mutators that made the script that is played."""
+        self._sampling, self._restarting = Allowance(SAMPLING), Allowance(RESTARTING)
         self._apart: set[tuple[str, str, str]] = set()
         """Keys of the deaths that were reported, or that are known."""
         self.progress = CampaignProgress()
@@ -181,7 +204,11 @@ class Campaign:
             time.sleep(max(0.0, due - time.monotonic()))
         script, number = self._script(), self.progress.executions + 1
         self._recent.append(script)
-        play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=number % SAMPLE == 0)
+        self._weights.add(script, has_large_body=self._has_large_body)
+        self.drawn.add(script, self._applied)
+        sample = number % SAMPLE == 0 and self._sampling.permits
+        with self._sampling.spending() if sample else nullcontext():
+            play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=sample)
         if self._seen.is_new(play.lines):
             self._novel.append(script)
             self._context.others.append(script)
@@ -191,20 +218,34 @@ class Campaign:
     def _script(self) -> Script:
         """Return the next script, rarely one that would meet a known death."""
         if self._first:
+            self._applied = []
             return self._first.popleft()
+        may_be_heavy = self._weights.may_be_heavy
         for _ in range(DRAWS):
-            script = self._drawn()
+            script, self._applied = self._drawn(may_be_heavy)
+            if not self._context.by_state and self._random.random() < PIPELINED:
+                script = pipelined(script)
+            if self._context.speaks_tls and self._random.random() < INSIDE_TLS:
+                script = go_inside_tls(self._random, script, self._context)
+            if not may_be_heavy and weight(script, has_large_body=self._has_large_body) >= HEAVY:
+                continue
             if not self.deaths.would_meet(script) or self._random.random() < MEETING:
                 break
             self.deaths.avoided += 1
         return script
 
-    def _drawn(self) -> Script:
+    @property
+    def _has_large_body(self) -> bool:
+        return enlarge.__name__ in self._applied
+
+    def _drawn(self, may_be_heavy: bool) -> tuple[Script, list[str]]:
+        """Return a script, and the mutators that changed it."""
         seed = self._seeds[self.progress.executions % len(self._seeds)]
         if self._random.random() < UNCHANGED:
-            return seed
+            return seed, []
         pool = self._novel if self._novel and self._random.random() < 0.5 else self._context.others
-        return mutated(self._random, self._random.choice(pool), self._context)
+        script = min(self._random.choices(pool, k=SHORTEST_OF), key=len)
+        return mutated_by(self._random, script, self._context, may_be_heavy=may_be_heavy)
 
     def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
         """Return the finding of a suspicion; None if it is known or not reproduced."""
@@ -258,8 +299,9 @@ class Campaign:
             if not self._restart("it served nobody") and not self._is_served():
                 self.lost = True
                 self.stopped = "the server no longer serves anybody and cannot be restarted from here"
-        elif self.progress.executions % REST == 0:
-            self._restart("to empty it")
+        elif self.progress.executions % REST == 0 and self._restarting.permits:
+            with self._restarting.spending():
+                self._restart("to empty it")
             self._live.restarts -= self._live.server is not None
 
     def _was_slow(self) -> bool:

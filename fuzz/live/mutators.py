@@ -26,13 +26,14 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import renumbered
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
+from wireproof.fuzz.live.deliberate import deliberate
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, size
 
-__all__ = ["MUTATORS", "Mutator", "mutated"]
+__all__ = ["MUTATORS", "Mutator", "mutated", "mutated_by", "pipelined"]
 
 Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
@@ -49,12 +50,44 @@ EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 def mutated(random: Random, script: Script, context: FuzzContext) -> Script:
     """Return the script after one to four mutations; a result that is too large is dropped."""
+    return mutated_by(random, script, context)[0]
+
+
+def mutated_by(
+    random: Random, script: Script, context: FuzzContext, *, may_be_heavy: bool = True
+) -> tuple[Script, list[str]]:
+    """Return what `mutated` returns, and the names of the mutators that changed the script.
+
+    Without `may_be_heavy` none is drawn that makes many requests or connections of one.
+    """
+    applied: list[str] = []
+    known = {**MUTATORS, **deliberate(context)}
+    names = [name for name in known if may_be_heavy or name not in MULTIPLYING]
     for _ in range(random.choice((1, 1, 1, 2, 2, 3, 4))):
-        name = random.choice(list(MUTATORS))
-        changed = MUTATORS[name](random, script, context)
-        if size(changed) <= MOST_BYTES and len(changed) <= MOST_STEPS:
+        name = random.choice(names)
+        changed = known[name](random, script, context)
+        if changed is not script and size(changed) <= MOST_BYTES and len(changed) <= MOST_STEPS:
             script = changed
-    return script
+            applied.append(name)
+    return script, applied
+
+
+def pipelined(script: Script) -> Script:
+    """Return the script without the reads between two writes on one connection, which become one write."""
+    steps: list[Action] = []
+    for step in script:
+        last = steps[-1] if steps else None
+        before = steps[-2] if isinstance(last, Read) and len(steps) > 1 else last
+        if isinstance(step, Write) and isinstance(before, Write) and before.connection == step.connection:
+            if isinstance(last, Read):
+                if last.connection != step.connection:
+                    steps.append(step)
+                    continue
+                steps.pop()
+            steps[-1] = replace(before, data=before.data + step.data)
+        else:
+            steps.append(step)
+    return tuple(steps)
 
 
 def _writes(script: Script) -> list[tuple[int, Write]]:
@@ -179,7 +212,7 @@ def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))
     taken = {step.connection for step in script if isinstance(step, Open)}
-    names = {step.connection for step in other if isinstance(step, Open | Write | Read | Shut)}
+    names = {step.connection for step in other if isinstance(step, Open | Write | Read | Secure | Shut)}
     called = {name: _apart(name, taken) for name in names}
     two = on_other_connections(other, lambda name: called[name])
     one, mixed = list(script), list[Action]()
@@ -300,4 +333,6 @@ MUTATORS: Mapping[str, Mutator] = {
         join, burst, announce_much, fill, crowd, drip, hang_up, wait,
     )
 }  # fmt: skip
-"""Name -> mutator; all are equally likely."""
+"""Name -> mutator; all of them, and those of `deliberate.py`, are equally likely."""
+MULTIPLYING = frozenset({pipeline.__name__, burst.__name__, crowd.__name__})
+"""Mutators whose scripts take the time of many others."""

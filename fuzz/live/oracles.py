@@ -13,7 +13,7 @@ from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.monitor.monitor import monitored
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.last_words import in_frame, last_words
-from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection
+from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.live.execution import sync_request_of
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
 from wireproof.fuzz.live.reply_oracles import disagreement, leak
@@ -111,27 +111,34 @@ def lost(play: Play) -> Suspicion | None:
 
 def ended(play: Play) -> Suspicion | None:
     """Report a connection of valid requests that the target ended and the reference server does not end."""
-    gone = [line for line in _undisturbed(play) if line.ended in BY_TARGET and line.link.transport == "stream"]
-    refused = _ended_by_reference(play) if gone and play.context.by_state else frozenset()
-    for line in gone:
-        if line.link.drops_slow_readers or play.context.may_refuse(line.link_name, line.requests):
-            continue
-        if line.requests and line.name not in refused and not any(map(_is_large, line.requests)):
-            detail = (
-                f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
-            )
-            where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
-            return Suspicion("valid requests end no connection", detail, where)
+    gone = [
+        line
+        for line in _undisturbed(play)
+        if line.ended in BY_TARGET
+        and line.link.transport == "stream"
+        and not line.link.drops_slow_readers
+        and line.requests
+        and not any(map(_is_large, line.requests))
+        and not play.context.may_refuse(line.link_name, line.requests)
+    ]
+    for line in _not_ended_by_reference(play, gone):
+        detail = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
+        where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
+        return Suspicion("valid requests end no connection", detail, where)
     return None
 
 
-def _ended_by_reference(play: Play) -> frozenset[str]:
-    """Return the connections that a reference server ends, too: it may refuse these requests.
+def _not_ended_by_reference(play: Play, gone: list[PlayedConnection]) -> list[PlayedConnection]:
+    """Return the connections that no reference server ends: where decoding depends on states it may refuse requests.
 
     Two configurations are tried: that of the cases (accounts, narrow limits) and the default one.
     """
-    plays = (simulated(play.context, play.script, bare=bare) for bare in (False, True))
-    return frozenset(line.name for one in plays for line in one.lines if line.ended in BY_TARGET)
+    for bare in (False, True) if play.context.by_state else ():
+        if gone:
+            refused = simulated(play.context, play.script, bare=bare).lines
+            names = {line.name for line in refused if line.ended in BY_TARGET}
+            gone = [line for line in gone if line.name not in names]
+    return gone
 
 
 def _is_large(request: Request) -> bool:
@@ -143,6 +150,8 @@ def broken(play: Play) -> Suspicion | None:
     """Report bytes that are no valid reply, as the connection monitor reads both directions."""
     if play.death is not None:
         return None
+    if all(line.clear for line in lines(play.trace, play.context)):
+        return None  # the monitor, which is slower, would find nothing
     symbols = play.context.symbols
     report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
     in_tls = {line.name for line in play.lines if line.turns_to_tls}

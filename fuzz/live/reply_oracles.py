@@ -36,7 +36,7 @@ def leak(play: Play) -> Suspicion | None:
     if model is None:
         return None
     for line in play.lines:
-        if not (line.valid and line.clear):
+        if canaries_in(line.received) <= canaries_in(line.sent) or not (line.valid and line.clear):
             continue
         for request, reply in line.answered:
             if not (canaries := canaries_in(_bytes(play, reply))) or (key := _key(model, request)) is None:

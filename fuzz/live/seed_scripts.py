@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import TYPE_CHECKING
 
-from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.generation import ScriptGenerator
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
 from wireproof.protocols import Role
+from wireproof.protocols.dissect import Dissection
 
 if TYPE_CHECKING:
     from wireproof.fuzz.live.context import FuzzContext
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["generated_scripts", "script_actions", "seeds"]
 
 PAUSE = 0.004
+HANDSHAKE = 0.5
+"""Seconds that a TLS handshake may take."""
 MOST_WAITED = 0.3
 """Seconds of waiting beyond which a conversation is no seed."""
 LONGEST = 4096
@@ -31,21 +34,21 @@ SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
 
 
 def seeds(context: FuzzContext) -> Iterator[Script]:
-    """Yield the short conversations in clear, then generated scripts; the same each time."""
+    """Yield the short conversations, then generated scripts; the same each time."""
     for one, _ in usable(context):
         yield tuple(script_actions(one["steps"], context))
     yield from generated_scripts(context)
 
 
 def usable(context: FuzzContext) -> Iterator[tuple[JsonObject, float]]:
-    """Yield the conversations that are short, quick and in clear, each with the seconds that it waits."""
+    """Yield the conversations that are short and quick, each with the seconds that it waits."""
     for one in conversations(context.name, context.profile, context.variant):
         steps = one["steps"]
         if context.may_fail(one["id"]):
             continue
         waited = sum(step.get("seconds", 0.0) for step in steps)
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
-        if waited <= MOST_WAITED and 0 < sent <= LONGEST and not any(step["do"] == "secure" for step in steps):
+        if waited <= MOST_WAITED and 0 < sent <= LONGEST:
             yield one, waited
 
 
@@ -84,13 +87,20 @@ def _each(steps: Iterable[JsonObject], context: FuzzContext) -> Iterator[Action]
                     data = data.replace(token, stand_in)
                 yield Write(name, data if context.by_state else context.with_canaries(data))
             case "receive" | "closed":
-                frames = lines[name].feed(Role.SERVER, data) if name in lines else []
-                for message in (one.message for one in frames if one.sender is Role.SERVER):
-                    placeholders.update(
-                        (token, placeholder(name, len(token))) for token in tokens_in(message, context.token_fields)
-                    )
+                placeholders.update(_tokens(lines.get(name), name, data, context))
                 yield Read(name, PAUSE)
+            case "secure":
+                lines[name].follow_tls()
+                yield Secure(name, HANDSHAKE)
             case "wait":
                 yield Sleep(step["seconds"])
             case verb if verb in SHUT:
                 yield Shut(name, SHUT[verb])
+
+
+def _tokens(line: Dissection | None, name: str, data: bytes, context: FuzzContext) -> Iterator[tuple[bytes, bytes]]:
+    """Yield each token in what the server sends next on a connection, with its placeholder."""
+    frames = line.feed(Role.SERVER, data) if line is not None else []
+    for message in (one.message for one in frames if one.sender is Role.SERVER):
+        for token in tokens_in(message, context.token_fields):
+            yield token, placeholder(name, len(token))

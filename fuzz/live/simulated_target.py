@@ -17,6 +17,9 @@ __all__ = ["SimulatedTarget"]
 class SimulatedTarget(LiveTarget):
     """A server that keeps its state until it is restarted, as a process would; `mutant` names a mutant."""
 
+    heavy_share = 1.0
+    """Nothing waits here, and runs are measured in executions."""
+
     def __init__(self, context: FuzzContext, mutant: str | None = None) -> None:
         super().__init__(context, None)
         self._mutant = mutant

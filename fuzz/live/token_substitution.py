@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from zlib import crc32
 
-from wireproof.conformance.model.actions import Action, Open, Read, Shut, Write
+from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.script import Script
 from wireproof.protocols import Message, Role
@@ -20,6 +20,7 @@ from wireproof.protocols.dissect import Dissection
 __all__ = ["SHORTEST", "TokenSubstitution", "has_placeholders", "on_other_connections", "placeholder", "tokens_in"]
 
 PLACEHOLDER = re.compile(rb"=echo:[0-9a-f]{8}=*")
+ON_A_CONNECTION = Open | Write | Read | Secure | Shut
 SHORTEST = 14
 """Smallest size of a token in bytes."""
 Fields = frozenset[tuple[str, int]]
@@ -39,7 +40,7 @@ def has_placeholders(script: Script) -> bool:
 def on_other_connections(script: Iterable[Action], name: Callable[[str], str]) -> list[Action]:
     """Return the steps with connections renamed by `name`, and their placeholders with them."""
     steps = list(script)
-    names = {step.connection for step in steps if isinstance(step, Open | Write | Read | Shut)}
+    names = {step.connection for step in steps if isinstance(step, ON_A_CONNECTION)}
     heads = {placeholder(one, SHORTEST): placeholder(name(one), SHORTEST) for one in names}
     return [_on_other_connection(step, name, heads) for step in steps]
 
@@ -51,7 +52,7 @@ def _on_other_connection(step: Action, name: Callable[[str], str], heads: dict[b
 
     if isinstance(step, Write) and PLACEHOLDER.search(step.data):
         step = replace(step, data=PLACEHOLDER.sub(other, step.data))
-    return replace(step, connection=name(step.connection)) if isinstance(step, Open | Write | Read | Shut) else step
+    return replace(step, connection=name(step.connection)) if isinstance(step, ON_A_CONNECTION) else step
 
 
 def tokens_in(message: Message, fields: Fields) -> list[bytes]:
@@ -74,6 +75,8 @@ class TokenSubstitution:
         """Take the next event of the play."""
         if event.kind is Kind.OPENED:
             self._lines[event.connection] = self._dissection(event.link)
+        elif event.kind is Kind.SECURED and event.connection in self._lines:
+            self._lines[event.connection].follow_tls()
         elif event.kind is Kind.SENT and event.connection in self._lines:
             self._lines[event.connection].feed(Role.CLIENT, event.data)
         elif event.kind is Kind.RECEIVED and event.connection in self._lines:

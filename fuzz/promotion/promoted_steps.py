@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.simulated import new_server, simulated
@@ -99,6 +99,8 @@ class _CaseWriter:
                 self._open(name, step)
             case Write(name, data) if name in self._lines and not self._lines[name].half:
                 self._write(name, data)
+            case Secure():
+                raise StepsError("the script goes on inside TLS: its case is to be written by hand")
             case Shut(name, how) if name in self._lines:
                 self._shut(name, how)
             case Sleep(seconds) if seconds > 0:

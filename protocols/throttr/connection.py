@@ -179,6 +179,13 @@ class ServerConnection(ThrottrConnection):
             raise
         return b"".join(out)
 
+    def follow(self, message: Message) -> None:
+        """See `Connection.follow`."""
+        if self._machine.state is State.CLOSED or not self._pending:
+            return
+        if type(message) in self.codec.answers[type(self._pending[0])]:
+            self._pending.popleft()
+
     def end_replies(self) -> None:
         """Say that this server sends no more: nothing may be sent after it."""
         self._machine.move(Move.END_OF_REPLIES)

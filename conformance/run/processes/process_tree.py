@@ -48,6 +48,8 @@ class Family:
         `piped`: stdin and stdout are pipes, whose ends here are `pipes`, and only stderr goes to `output`.
         """
         self._mark = secrets.token_hex(8)
+        self._foreign: set[psutil.Process] = set()
+        """Processes that are known not to be of the family."""
         owner = {OWNER: owned()}
         self._leader = subprocess.Popen(
             command,
@@ -76,12 +78,23 @@ class Family:
 
     def members(self) -> list[psutil.Process]:
         """Return every process of the family that runs."""
-        return [one for one in psutil.process_iter() if self._has(one)]
+        running = list(psutil.process_iter())
+        self._foreign.intersection_update(running)
+        return [one for one in running if self._has(one)]
 
     def _has(self, one: psutil.Process) -> bool:
         with suppress(psutil.Error, OSError):
-            mine = os.getpgid(one.pid) == self.pid or one.environ().get(MARK) == self._mark
+            mine = os.getpgid(one.pid) == self.pid or self._is_marked(one)
             return mine and one.status() != psutil.STATUS_ZOMBIE
+        return False
+
+    def _is_marked(self, one: psutil.Process) -> bool:
+        """Say whether a process inherited the mark; one that did not will never have it, and is not looked at again."""
+        if one in self._foreign:
+            return False
+        if one.environ().get(MARK) == self._mark:
+            return True
+        self._foreign.add(one)
         return False
 
     def usage(self) -> Usage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -129,6 +130,16 @@ def test_the_reference_reports_nothing_at_a_bounded_rate(tmp_path: Path) -> None
     assert result.exit_code == 0, result.output
     assert result.output.startswith("40 executions")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_rate_stands_beside_that_of_an_empty_client(tmp_path: Path) -> None:
+    result = run("--target-command", REFERENCE, "--runs", "40", "--findings", str(tmp_path))
+
+    assert result.exit_code == 0, result.output
+    assert re.match(r"40 executions, \d+ a second \(an empty client: [1-9]\d+\), \d+ states", result.output)
+    assert re.search(
+        r"^drawn: \d+ frames .* sums that wrap at 2\^16, .*\d+ resets, \d+ several connections$", result.output, re.M
+    )
 
 
 @pytest.mark.parametrize(
