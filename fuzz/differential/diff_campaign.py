@@ -100,6 +100,7 @@ class DiffCampaign:
         self._blame = ClauseAttribution(self.suite, self._context.profile)
         self._seen = SeenShapes()
         self._pool: list[tuple[Script, tuple[str, ...]]] = []
+        self._passed_over = Counter[str]()
 
     def learn(self) -> None:
         """Play the conversations about optional behaviour and keep the differences that the document leaves open.
@@ -194,7 +195,7 @@ class DiffCampaign:
         if known is not None:
             known.times += 1
             return None
-        if self.flaky[found.shape] >= CERTAIN:
+        if self.flaky[found.shape] >= CERTAIN and not self._is_looked_into_again(found.shape):
             return None
         if self._by_document(found, script):
             self.quirks[found.shape] = self._cluster(found, script, clauses, BY_DOCUMENT)
@@ -211,6 +212,11 @@ class DiffCampaign:
             return None
         self.found[found.shape] = cluster
         return cluster
+
+    def _is_looked_into_again(self, shape: str) -> bool:
+        """Say so at the 1st, 2nd, 4th, 8th ... time that such a shape comes: another script may reproduce it."""
+        self._passed_over[shape] += 1
+        return self._passed_over[shape].bit_count() == 1
 
     def _shows(self, found: AnswerDifference, script: Script) -> bool:
         return any(one.shape == found.shape for one in self._compared(self.servers, script))
