@@ -172,6 +172,8 @@ class Profile:
     """Message -> its fields in wire order, where that is not the declared one."""
     clauses: Mapping[ErrorCode, str] = field(default_factory=dict)
     """The clause that each wire error breaks."""
+    unsegmented: frozenset[type[Message]] = frozenset()
+    """Requests that servers of this profile take with a single read: no segmentation cuts them."""
 
     def derive(self, name: str, *, without: tuple[type[Message], ...] = (), **changes: Any) -> Profile:
         """Return a profile called `name` that differs from this one only by `changes` (mappings are merged)."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 
 from wireproof.conformance.model.actions import Open
-from wireproof.conformance.model.intended import Intended
+from wireproof.conformance.model.intended import Intended, IntendedFrame
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
@@ -27,6 +28,7 @@ class CaseConnection:
         self.codec = self.link.client(symbols.codec)
         self.intended = Intended()
         self.noops = NoopRequests(symbols, self.link, self.codec)
+        self._unsegmented = symbols.codec.profile.unsegmented
         self.boundary_reader = BoundaryReader(self.link, symbols.codec)
         """Reads what is sent; used where the delivery changes it."""
         self.received = bytearray()
@@ -52,6 +54,10 @@ class CaseConnection:
     def opening(self, *, unread: bool, listener: str = "") -> Open:
         """Return what opens it; `listener` where it is not that of its link."""
         return Open(self.name, self.link_name, self.link.transport, unread, listener or self.link.listener)
+
+    def unsegmented(self, meant: Sequence[IntendedFrame]) -> int:
+        """Return how many bytes at the beginning of a write no segmentation cuts in this profile."""
+        return sum(len(one.data) for one in takewhile(lambda one: type(one.message) in self._unsegmented, meant))
 
     @contextmanager
     def awaiting(self, patterns: Iterable[MessagePattern]) -> Iterator[None]:

@@ -193,10 +193,7 @@ class CaseConnections:
                 self.judge.closed(name, self.instant)
 
     def write(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
-        """Send frames as the delivery says. What a lost connection still holds is found by reading it.
-
-        Raises `Stopped` if the target does not read.
-        """
+        """Send frames as the segmentation says; `Stopped` if the target does not read. A lost connection is read on."""
         if not line.is_stream:
             yield from self._datagrams(line, meant)
             return
@@ -208,7 +205,8 @@ class CaseConnections:
         self.note("send", line.name, data=data, messages=messages)
         line.intended.meant += meant
         self.asked.update(one.NAME for one in messages)
-        for piece, apart in self.carrier.pieces(data, lambda: line.boundary_reader.read(data).boundaries):
+        whole = line.unsegmented(meant)
+        for piece, apart in self.carrier.pieces(data, lambda: line.boundary_reader.read(data).boundaries, whole):
             answer = yield from self.do(Write(line.name, piece, apart), line.name, piece)
             if answer.kind is not Kind.SENT:
                 line.intended.lost.append(len(self.trace) - 1)

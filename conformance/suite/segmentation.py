@@ -104,13 +104,16 @@ class Carrier:
         self.changes += 1
         return list(spellings.values())[self._spelling % len(spellings)]
 
-    def pieces(self, data: bytes, boundaries: Boundaries) -> Sequence[tuple[bytes, float | None]]:
-        """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it."""
+    def pieces(self, data: bytes, boundaries: Boundaries, whole: int = 0) -> Sequence[tuple[bytes, float | None]]:
+        """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it.
+
+        The first `whole` bytes stay in one piece.
+        """
         segmentation = self.segmentation
         if segmentation.cut is None or not data:
             return [(data, 0.0 if segmentation.joins and data else None)]
         wanted = segmentation.cut(len(data), boundaries)
-        cuts = spread(sorted(one for one in wanted if 0 < one < len(data)), min(self._most, self._left))
+        cuts = spread(sorted(one for one in wanted if max(1, whole) <= one < len(data)), min(self._most, self._left))
         self.changes += len(cuts)
         self._left -= len(cuts)
         chunks = [data[start:stop] for start, stop in pairwise((0, *cuts, len(data)))]

@@ -169,7 +169,9 @@ DOC = Profile(
     overrides=_numbered(NUMBERS),
     clauses=CLAUSES,
 )
-TWINO = DOC.derive("twino-3.0.0", replies=_REPLIES, overrides=_numbered(RELEASED_NUMBERS))
+TWINO = DOC.derive(
+    "twino-3.0.0", replies=_REPLIES, overrides=_numbered(RELEASED_NUMBERS), unsegmented=frozenset({Protocol})
+)
 PROFILES = {profile.name: profile for profile in (DOC, TWINO)}
 
 __all__ = [

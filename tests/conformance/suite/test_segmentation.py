@@ -33,6 +33,11 @@ def pieces(carries: Carrier, data: bytes) -> Sequence[tuple[bytes, float | None]
     return carries.pieces(data, lambda: boundaries_of(SYMBOLS, data).boundaries)
 
 
+def test_the_beginning_of_a_write_stays_in_one_piece() -> None:
+    found = carrier("bytes").pieces(QUERY, lambda: boundaries_of(SYMBOLS, QUERY).boundaries, 5)
+    assert [len(piece) for piece, _ in found] == [5, 1, 1]
+
+
 def cuts(name: str, data: bytes) -> list[int]:
     return list(accumulate(len(piece) for piece, _ in pieces(carrier(name), data)))[:-1]
 
