@@ -13,6 +13,7 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.run.processes import ServerProcess, Usage
+from wireproof.fuzz.edges.counters import Counters
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.direct_sockets import DirectSockets
 from wireproof.fuzz.live.exchanges import BY_TARGET
@@ -45,8 +46,15 @@ class LiveTarget:
     heavy_share = HEAVY_SHARE
     """Most of the time that heavy scripts take; see `weight.py`."""
 
-    def __init__(self, context: FuzzContext, address: Address | None, server: ServerProcess | None = None) -> None:
-        """`address` may be None if `server` is given."""
+    def __init__(
+        self,
+        context: FuzzContext,
+        address: Address | None,
+        server: ServerProcess | None = None,
+        counters: Counters | None = None,
+    ) -> None:
+        """`address` may be None if `server` is given; `counters` are those of an instrumented target."""
+        self.counters = counters
         self.context = context
         self.server = server
         self._address = address
@@ -95,16 +103,19 @@ class LiveTarget:
         measure = self.server is not None and (sample or size(script) > LARGE or self._is_due(script))
         self._measured = time.monotonic() if measure else self._measured
         sockets = self._connected(patience)
+        if self.counters is not None:
+            self.counters.clear()
         try:
             asking = playing(script, self.context, patience=patience, measure=measure)
             trace = carried_out(asking, sockets.perform)
         finally:
             sockets.close()
+        edges = self.counters.classes() if self.counters is not None else None
         self._fed += size(script)
         idle = self._busy_when_idle() if sample else None
         words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
-        return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle)
+        return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle, edges)
 
     def empty_client_rate(self, seconds: float = EMPTY_S) -> float:
         """Return how many connections a second are served that send the probe, read its replies and close.

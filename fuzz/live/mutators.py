@@ -33,7 +33,7 @@ from wireproof.fuzz.live.deliberate import deliberate
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, size
 
-__all__ = ["MUTATORS", "Mutator", "mutated", "mutated_by", "pipelined"]
+__all__ = ["MUTATORS", "Mutator", "mutated", "mutated_by", "pipelined", "touched_up"]
 
 Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
@@ -70,6 +70,13 @@ def mutated_by(
             script = changed
             applied.append(name)
     return script, applied
+
+
+def touched_up(random: Random, script: Script, context: FuzzContext) -> tuple[Script, list[str]]:
+    """Return the script after one small change of its bytes, and the name of the mutator that changed it."""
+    mutator = random.choice(SMALL)
+    changed = mutator(random, script, context)
+    return (script, []) if changed is script or size(changed) > MOST_BYTES else (changed, [mutator.__name__])
 
 
 def pipelined(script: Script) -> Script:
@@ -191,6 +198,8 @@ def repeat(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def leave_out(random: Random, script: Script, context: FuzzContext) -> Script:
     """Remove one step."""
+    if len(script) < 2:
+        return script
     at = random.randrange(len(script))
     return script[:at] + script[at + 1 :]
 
@@ -334,5 +343,7 @@ MUTATORS: Mapping[str, Mutator] = {
     )
 }  # fmt: skip
 """Name -> mutator; all of them, and those of `deliberate.py`, are equally likely."""
+SMALL: tuple[Mutator, ...] = (lie_in_a_field, flip_bytes, flip_a_type)
+"""Mutators that keep most of a script: what passed one condition passes it again."""
 MULTIPLYING = frozenset({pipeline.__name__, burst.__name__, crowd.__name__})
 """Mutators whose scripts take the time of many others."""
