@@ -39,7 +39,8 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     still_open = yield from performing(script, trace, context.substitution(script), partial(_patience, trace))
     unread = {step.connection for step in script if isinstance(step, Open) and step.unread}
     for line in list(trace.lines):
-        if line.name in still_open - unread and line.ended not in BY_TARGET:
+        is_open = line.name in still_open and trace.now[line.name] is line
+        if is_open and line.name not in unread and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, context, trace, patience)
     yield from _probe(context, trace, patience)
     yield from _probe_datagrams(context, trace, patience)
