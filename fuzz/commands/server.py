@@ -15,12 +15,12 @@ from typing import Any
 import click
 from rich.console import Console
 
-from wireproof.conformance.commands.target_options import Target, target_of
+from wireproof.conformance.commands.target_options import Target, listeners_of, target_of
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listeners, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.edges.counters import VARIABLE, Counters, shared_counters
@@ -65,6 +65,7 @@ TIMEOUT = 5.0
     help="Finding, or folder of findings, that is known: not reported again, and its death is steered around.",
 )
 @FEATURES
+@LISTENERS
 @click.option("--tls", is_flag=True, help="The target speaks TLS, also where no feature says so.")
 @click.option(
     "--coverage",
@@ -104,7 +105,8 @@ def _fuzz(name: str, text: str | None, options: Options) -> int:
         features = declared(name, options, address)
         context = FuzzContext(name, spoken.profile, spoken.variant, features=features, tls=options["tls"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        with LiveTarget(context, address, target.server, counters) as live:
+        with LiveTarget(context, address, target.server, counters, listeners_of(options)) as live:
+            check_listeners(live)
             check_edges(live)
             return _ServerFuzzing(live, target, version, options)()
 

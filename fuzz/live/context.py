@@ -207,6 +207,17 @@ class FuzzContext:
         spans = [((one.span[0] - before, one.span[1] - before), one.message) for one in found]
         return [(span, message) for span, message in spans if span[0] >= 0]
 
+    def sizes(self, script: Script, at: int) -> list[tuple[int, int]]:
+        """Return the offsets in a write of the fields that say how many bytes follow: (first byte, byte after it)."""
+        found: list[tuple[int, int]] = []
+        for (start, _), message in self.frames(script, at):
+            layout = self.symbols.codec.layout(type(message))
+            kinds = dict(layout.fields)
+            own = [one for one in layout.places(message) if not one.body and isinstance(kinds[one.field], Blob | Split)]
+            found += [(start, start + layout.size)] if layout.size else []
+            found += [(start + one.start, start + one.stop) for one in own]
+        return found
+
     def dissection(self, link: str = "") -> Dissection:
         """Return a dissection of both directions of a new connection on `link`."""
         return Dissection(self.symbols.protocol.link_of(link), self.symbols.codec)

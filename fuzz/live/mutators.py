@@ -45,6 +45,10 @@ CROWD = 64
 """Connections that announce the same size."""
 SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26)
 """Announced sizes; one is right below a common limit."""
+WHILE_OTHERS = 0.4
+"""Share of writes in pieces between which other connections are served."""
+SIZES_ONLY, WIDE, TRIES = 0.5, 2, 4
+"""Share of announcements in a size, the bytes of the narrowest, and the scripts that are tried for one."""
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 
@@ -217,17 +221,21 @@ def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
     """Interleave another script, or a copy of this one, on connections of its own; its names stay or change."""
+    one, two, mixed = list(script), _elsewhere(random, script, context), list[Action]()
+    while one and two:
+        mixed.append((one if random.random() < 0.5 else two).pop(0))
+    return (*mixed, *one, *two)
+
+
+def _elsewhere(random: Random, script: Script, context: FuzzContext) -> list[Action]:
+    """Return a script of the pool, or a copy of this one, on connections that this one does not have."""
     other = random.choice((script, random.choice(context.others or [script])))
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))
     taken = {step.connection for step in script if isinstance(step, Open)}
     names = {step.connection for step in other if isinstance(step, Open | Write | Read | Secure | Shut)}
     called = {name: _apart(name, taken) for name in names}
-    two = on_other_connections(other, lambda name: called[name])
-    one, mixed = list(script), list[Action]()
-    while one and two:
-        mixed.append((one if random.random() < 0.5 else two).pop(0))
-    return (*mixed, *one, *two)
+    return on_other_connections(other, lambda name: called[name])
 
 
 def _apart(name: str, taken: set[str]) -> str:
@@ -267,17 +275,36 @@ def burst(random: Random, script: Script, context: FuzzContext) -> Script:
     return (*script[:at], many, Read(action.connection, PAUSE), Sleep(LONGEST_WAIT), *script[at:])
 
 
+def _a_size(random: Random, script: Script, context: FuzzContext) -> tuple[Script, int, tuple[int, int]] | None:
+    """Return a script, the index of a write and the offsets of its widest size, two bytes or more; None if none has it.
+
+    The script given is tried first, then some of the pool.
+    """
+    for one in (script, *(random.choice(context.others or [script]) for _ in range(TRIES))):
+        writes = _writes(one)
+        for at, _ in random.sample(writes, min(len(writes), TRIES)):
+            wide = [(first, last) for first, last in context.sizes(one, at) if last - first >= WIDE]
+            if wide:
+                widest = max(last - first for first, last in wide)
+                return one, at, random.choice([(first, last) for first, last in wide if last - first == widest])
+    return None
+
+
 def announce_much(random: Random, script: Script, context: FuzzContext) -> Script:
     """End a write after a field that holds a large number: a size without its body.
 
-    Sometimes many connections do so and stay open, so that what each of them reserves adds up.
+    Half of them change a size, the widest of a write, if need be of another script. Sometimes many connections do so
+    and stay open, so that what each of them reserves adds up.
     """
-    if (found := _a_write(random, script)) is None:
-        return script
-    at, action = found
-    data = action.data
-    first, last = _at_a_field(random, data, lambda: context.edges(script, at))
-    last = min(last, first + 8)
+    if (found := _a_size(random, script, context) if random.random() < SIZES_ONLY else None) is None:
+        if (written := _a_write(random, script)) is None:
+            return script
+        at, write = written
+        found = script, at, _at_a_field(random, write.data, lambda: context.edges(script, at))
+    script, at, (first, last) = found
+    action = script[at]
+    assert isinstance(action, Write)
+    data, last = action.data, min(last, first + 8)
     most = (1 << 8 * (last - first)) - 1
     announced = min(most, random.choice((most, *SIZES)))
     rest = data[last : last + random.choice((0, 0, 16))]
@@ -306,7 +333,7 @@ def crowd(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def drip(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Send a write in pieces with pauses."""
+    """Send a write in pieces, with pauses or with another script on other connections between two of them."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
@@ -315,6 +342,8 @@ def drip(random: Random, script: Script, context: FuzzContext) -> Script:
     pieces: list[Action] = []
     for first, last in pairwise(cuts):
         pieces += [Write(action.connection, data[first:last]), Sleep(random.choice((0.0, 0.001, 0.005)))]
+    if random.random() < WHILE_OTHERS:
+        pieces[1:2] = _elsewhere(random, script, context)
     return (*script[:at], *pieces, *script[at + 1 :])
 
 
