@@ -26,6 +26,8 @@ SHORT = 0.005
 """Seconds to wait for replies that need not come: before bytes that are no request, and where they have no order."""
 GLANCE = 0.0003
 """Seconds to wait for what need not come: a push, the end of the connection."""
+MOST_READS = 64
+"""Reads of what is left on a connection at the end of a play: a target may never cease to write."""
 PROBES = frozenset({PROBE, DATAGRAM_PROBE})
 
 
@@ -45,15 +47,26 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     yield from _probe(context, trace, patience)
     yield from _probe_datagrams(context, trace, patience)
     for name in sorted(still_open):
-        answer = yield Read(name, 0.0)
-        if answer.kind is not Kind.SILENT:
-            _keep(trace, name, answer)
+        yield from _take_the_rest(name, trace, patience)
     if measure:
         answer = yield ReadUsage()
         _keep(trace, "", answer)
     for name in sorted(still_open):
         yield Shut(name, "close")
     return trace
+
+
+def _take_the_rest(name: str, trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
+    """Read what is there on a connection that stays open; behind a reply also its end, if more replies are due."""
+    line, wait = trace.now[name], 0.0
+    for _ in range(MOST_READS):
+        answer = yield Read(name, wait)
+        if answer.kind is not Kind.SILENT:
+            _keep(trace, name, answer)
+        if answer.kind is not Kind.RECEIVED:
+            break
+        is_due = line.due > 0 and line.valid
+        wait = (patience if line.link.answers_in_order else SHORT) if is_due else 0.0
 
 
 def _patience(trace: FollowedTrace, action: Read) -> float:
