@@ -66,6 +66,8 @@ class SeenEdges:
     """The edges that were taken so far, and in which classes of counts."""
 
     def __init__(self) -> None:
+        self.latest: list[int] = []
+        """The edges that the last new play was the first to take; none if only their counts were new."""
         self._seen = 0
         self._number = 0
 
@@ -77,8 +79,10 @@ class SeenEdges:
         taken = int.from_bytes(classes, "little")
         if not taken & ~self._seen:
             return False
+        before = self._seen.to_bytes(SIZE, "little")
+        self.latest = [at for at, (now, then) in enumerate(zip(classes, before, strict=True)) if now and not then]
         self._seen |= taken
-        self._number = SIZE - self._seen.to_bytes(SIZE, "little").count(0)
+        self._number += len(self.latest)
         return True
 
 

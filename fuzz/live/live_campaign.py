@@ -14,8 +14,8 @@
 # would be new.
 #
 # Where the target is instrumented (`fuzz/edges/`), a script that takes a new edge joins the pool, too, and 40 % of the
-# plays mutate such a script, that which was mutated least first (`covering.py`). A branch behind several conditions is
-# reached one condition at a time, though the replies stay the same.
+# plays mutate such a script, that whose edge was taken least first (`covering.py`). A branch behind several conditions
+# is reached one condition at a time, though the replies stay the same.
 #
 # What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays
 # may cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and
@@ -45,7 +45,7 @@ from wireproof.fuzz.live.deliberate import enlarge, go_inside_tls
 from wireproof.fuzz.live.drawn_kinds import DrawnKinds
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.known_deaths import FATAL, KnownDeaths
-from wireproof.fuzz.live.mutators import mutated_by, pipelined, touched_up
+from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import judged
@@ -74,7 +74,7 @@ PIPELINED = 0.4
 COVERING = 0.5
 """Share of mutations that start from a script that took new edges, where the target is instrumented."""
 SMALL_CHANGES = 0.5
-"""Share of these in which only a few bytes are changed, once."""
+"""Share of these in which only a few bytes are changed, once, unless each field is tried in turn."""
 INSIDE_TLS = 0.2
 """Share of plays of which a connection goes on inside TLS, where the target speaks it."""
 SHORTEST_OF = 2
@@ -258,7 +258,9 @@ class Campaign:
         if self._random.random() < UNCHANGED:
             return seed, []
         if self._covering and self._random.random() < COVERING:
-            script = self._covering.drawn(self._random)
+            script, is_changed = self._covering.drawn(self._random, self._context)
+            if is_changed:
+                return script, [lie_in_a_field.__name__]
             if self._random.random() < SMALL_CHANGES:
                 return touched_up(self._random, script, self._context)
         else:

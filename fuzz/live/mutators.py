@@ -33,7 +33,7 @@ from wireproof.fuzz.live.deliberate import deliberate
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, size
 
-__all__ = ["MUTATORS", "Mutator", "mutated", "mutated_by", "pipelined", "touched_up"]
+__all__ = ["MUTATORS", "Mutator", "lie_in_a_field", "lies", "mutated", "mutated_by", "pipelined", "touched_up"]
 
 Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
@@ -138,11 +138,16 @@ def lie_in_a_field(random: Random, script: Script, context: FuzzContext) -> Scri
     def change(data: bytes, edges: Edges) -> bytes:
         first, last = _at_a_field(random, data, edges)
         last = min(last, first + 8)
-        value, most = int.from_bytes(data[first:last], "little"), (1 << 8 * (last - first)) - 1
-        lie = random.choice((0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)) & most
-        return data[:first] + lie.to_bytes(last - first, "little") + data[last:]
+        return data[:first] + random.choice(lies(data[first:last])) + data[last:]
 
     return _in_a_write(random, script, context, change)
+
+
+def lies(field: bytes) -> list[bytes]:
+    """Return boundary values of a field's width, and its value plus and minus one."""
+    value, most = int.from_bytes(field, "little"), (1 << 8 * len(field)) - 1
+    lies = (0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)
+    return [(lie & most).to_bytes(len(field), "little") for lie in lies]
 
 
 def flip_a_type(random: Random, script: Script, context: FuzzContext) -> Script:
