@@ -55,10 +55,15 @@ def write_fuzzers(folder: Path, protocols: list[str], targets: list[str]) -> lis
 @click.option("--targets", default=" ".join(TARGETS), show_default=True, help="Names of targets, between blanks.")
 def command(folder: Path, protocols: tuple[str, ...], targets: str) -> None:
     """Write fuzzers for PROTOCOLS, or for all, into FOLDER."""
-    if unknown := [one for one in targets.split() if one not in TARGETS]:
-        raise click.UsageError(f"--targets: expected {', '.join(TARGETS)}; got {unknown[0]!r}")
-    for name in write_fuzzers(folder, list(protocols) or protocol_names(), targets.split()):
+    for name in write_fuzzers(folder, list(protocols) or protocol_names(), _known(targets)):
         click.echo(name)
+
+
+def _known(text: str) -> list[str]:
+    names = text.split()
+    if unknown := [one for one in names if one not in TARGETS]:
+        raise click.UsageError(f"--targets: expected {', '.join(TARGETS)}; got {unknown[0]!r}")
+    return names
 
 
 if __name__ == "__main__":
