@@ -7,7 +7,7 @@ from hashlib import sha1
 from pathlib import Path
 from random import Random
 
-__all__ = ["inputs", "merge", "seed"]
+__all__ = ["inputs", "keep_only", "merge", "seed"]
 
 
 def inputs(folder: Path) -> dict[str, bytes]:
@@ -25,12 +25,25 @@ def seed(folder: Path, seeds: Iterable[bytes], most: int, number: int = 1) -> in
     return merge(folder, chosen)
 
 
+def keep_only(folder: Path, kept: Iterable[bytes]) -> int:
+    """Remove the inputs that are none of `kept`; return how many were removed. Raises `OSError`."""
+    names = {_name(one) for one in kept}
+    others = [path for path in folder.iterdir() if path.is_file() and path.name not in names]
+    for path in others:
+        path.unlink()
+    return len(others)
+
+
+def _name(data: bytes) -> str:
+    return sha1(data, usedforsecurity=False).hexdigest()
+
+
 def merge(folder: Path, data: Iterable[bytes]) -> int:
     """Write the inputs that `folder` does not hold yet; return how many were written. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     added = 0
     for one in data:
-        path = folder / sha1(one, usedforsecurity=False).hexdigest()
+        path = folder / _name(one)
         if not path.exists():
             path.write_bytes(one)
             added += 1

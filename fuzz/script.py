@@ -30,9 +30,9 @@ def to_json(script: Script) -> list[dict[str, object]]:
 
 def _step_json(action: Action) -> dict[str, object]:
     match action:
-        case Open(connection, link, transport, unread):
-            usual: dict[str, object] = {"link": "", "transport": "stream", "unread": False}
-            given = (("link", link), ("transport", transport), ("unread", unread))
+        case Open(connection, link, transport, unread, listener):
+            usual: dict[str, object] = {"link": "", "transport": "stream", "unread": False, "listener": ""}
+            given = (("link", link), ("transport", transport), ("unread", unread), ("listener", listener))
             return {"do": "open", "connection": connection, **{key: one for key, one in given if one != usual[key]}}
         case Write(connection, data):
             return {"do": "write", "connection": connection, "hex": data.hex()}
@@ -57,7 +57,7 @@ def _read(number: int, step: JsonObject) -> Action:
         match step["do"]:
             case "open" if step.get("transport", "stream") in ("stream", "datagram"):
                 name, link, unread = str(step["connection"]), str(step.get("link", "")), bool(step.get("unread"))
-                return Open(name, link, step.get("transport", "stream"), unread)
+                return Open(name, link, step.get("transport", "stream"), unread, str(step.get("listener", "")))
             case "write":
                 return Write(str(step["connection"]), bytes.fromhex(step["hex"]))
             case "read":

@@ -54,6 +54,7 @@ class _Options:
     gate: bool
     previous: Path | None
     subsumption: tuple[Path, ...]
+    by_case: bool
 
     @property
     def kept(self) -> Path:
@@ -65,6 +66,9 @@ class _Options:
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option(
     "--role", type=click.Choice(["server", "client"]), default="server", help="Mutants of the server or of the client."
+)
+@click.option(
+    "--by-case", is_flag=True, help="With --role client: each MUST and SHOULD case must kill a mutant or say why not."
 )
 @click.option("--profile", help="Profile to run under.  [default: the protocol's first]")
 @click.option("--variant", "--width", help="Variant to run under.  [default: the protocol's usual one]")
@@ -160,7 +164,13 @@ def command(
 def _clients(run: ClientMutationRun, console: Console, options: _Options) -> bool:
     """Run the mutants of the client; say whether all are killed."""
     return run_clients(
-        run, console, mutants=options.names, groups=options.groups, sample=options.sample, details=options.details
+        run,
+        console,
+        mutants=options.names,
+        groups=options.groups,
+        sample=options.sample,
+        details=options.details,
+        by_case=options.by_case,
     )
 
 

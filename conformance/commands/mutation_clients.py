@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import Progress
 
+from wireproof.conformance.mutation.client_kills import client_kills
 from wireproof.conformance.mutation.client_pool import client_results
 from wireproof.conformance.mutation.clients import ClientMutantResult, ClientMutationRun
 from wireproof.mutants.mutant import ClientMutant
@@ -24,10 +25,12 @@ def run_clients(
     groups: Sequence[str],
     sample: int,
     details: bool,
+    by_case: bool = False,
 ) -> bool:
     """Say whether each mutant is killed for a clause it breaks, and the reference client fails nothing.
 
     `mutants` are patterns of names, `groups` those of clauses, `sample` takes every Nth; ValueError when none is left.
+    With `by_case` each case must kill a mutant, too.
     """
     began = time.monotonic()
     chosen = _chosen(run, mutants, groups, sample)
@@ -53,7 +56,25 @@ def run_clients(
         f"mutants of the client killed, each by a case that blames a clause it breaks{beside}; "
         f"{failed} false alarms; {time.monotonic() - began:.1f} s"
     )
-    return all(one.is_right for one in results) and not alarms
+    is_right = all(one.is_right for one in results) and not alarms
+    return _print_kills(run, console, results, details=details) and is_right if by_case else is_right
+
+
+def _print_kills(
+    run: ClientMutationRun, console: Console, results: Sequence[ClientMutantResult], *, details: bool
+) -> bool:
+    """Print which cases kill no mutant, with `details` also what others kill; say whether there is none."""
+    began = time.monotonic()
+    kills = client_kills(run, [(one.killer, one.mutant.name) for one in results])
+    for case, mutant in sorted(kills.killed.items()) if details else ():
+        console.print(f"{case} kills {mutant}", markup=False)
+    for case in kills.idle:
+        console.print(f"kills nothing: {case} kills no mutant and gives no reason (no_fault)", markup=False)
+    console.print(
+        f"{run.profile} {run.variant}: {len(kills.killed)} cases kill a mutant of the client, {len(kills.idle)} kill "
+        f"none; {time.monotonic() - began:.1f} s"
+    )
+    return not kills.idle
 
 
 def _chosen(run: ClientMutationRun, mutants: Sequence[str], groups: Sequence[str], sample: int) -> list[ClientMutant]:

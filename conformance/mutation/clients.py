@@ -166,6 +166,18 @@ class ClientMutationRun:
         name, blamed = killed or ("", "")
         return ClientMutantResult(mutant, name, blamed, tuple(others), played)
 
+    def kills(self, mutant: ClientMutant, cases: Sequence[Case]) -> list[str]:
+        """Return the ids of those of `cases` that a mutant fails, whatever they blame."""
+        found: list[str] = []
+
+        def report(record: Record, outcome: Outcome) -> None:
+            if record["verdict"] not in (*GREEN, Verdict.UNTESTABLE, Verdict.HARNESS_ERROR):
+                found.append(record["case"])
+
+        with redirect_stderr(StringIO()):
+            asyncio.run(self._play(cases, mutant, report))
+        return found
+
     def false_alarms(self) -> list[str]:
         """Return the cases that the reference client itself does not pass; it must pass all."""
         found: list[str] = []

@@ -74,11 +74,11 @@ class KillMatrix:
 
         Cases of combinations are none of these: only all of them together hold every pair.
         """
-        killing = {_written_id(case) for case in self.cases if self.killers[case.id]}
+        killing = {written_id(case) for case in self.cases if self.killers[case.id]}
         return [
             case
             for case in self.cases
-            if _written_id(case) not in killing
+            if written_id(case) not in killing
             and not (case.no_fault or case.modelled)
             and self.levels[case.id] in BINDING
         ]
@@ -114,6 +114,6 @@ class KillMatrix:
         return next((one.mutant.name for one, two in pairs if list(one.findings) != list(two.findings)), "")
 
 
-def _written_id(case: Case) -> str:
+def written_id(case: Case) -> str:
     """Return the id that stands in the case's file: without the values of `foreach`."""
     return case.id.partition(".")[0] if case.variables else case.id

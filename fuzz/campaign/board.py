@@ -53,10 +53,13 @@ class Board:
     rows: list[EngineRow]
     tick: Callable[[Board, EngineRow], None]
     interval: float
+    record: Callable[[EngineRow], None] = lambda row: None
+    """Called with the row at every change."""
     _last: float = field(default_factory=time.monotonic)
 
     def changed(self, row: EngineRow) -> None:
         """Report that a row has changed."""
+        self.record(row)
         now = time.monotonic()
         if now - self._last >= self.interval:
             self._last = now

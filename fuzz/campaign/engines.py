@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from wireproof.fuzz import corpus as corpora
@@ -17,6 +18,7 @@ from wireproof.fuzz.findings.of_own_code import finding_of
 from wireproof.fuzz.known_targets import CodeTarget
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignFinding, CampaignLimits, CampaignProgress
+from wireproof.fuzz.reached import minimal
 from wireproof.fuzz.script import Script, ScriptError, from_json, to_json
 from wireproof.fuzz.seed_replay import REPLAY_S, replayed_seeds
 
@@ -37,6 +39,8 @@ class EngineOptions:
     seed: int
     runs: int = 0
     """Executions of each engine, instead of a time; 0 for none."""
+    minimise: bool = False
+    """Whether inputs that reach nothing of their own leave the corpus at the end."""
 
 
 def shares(engines: list[str], seconds: int) -> list[tuple[str, int]]:
@@ -96,6 +100,10 @@ def fuzz_own_code(
             report=report,
         )
     report(result.progress)
+    if engine_options.minimise and corpus.is_dir():
+        check = partial(target.check, engine_options.protocol)
+        corpora.keep_only(corpus, minimal(corpora.inputs(corpus).values(), check))
+        row.corpus = len(corpora.inputs(corpus))
     row.end()
     if not result.found:
         return None
@@ -120,18 +128,22 @@ def fuzz_server(
     def report(progress: CampaignProgress) -> None:
         row.seconds, row.executions = time.monotonic() - began, progress.executions
         row.per_second, row.states = round(progress.per_second), progress.states
+        row.coverage = progress.edges or 0
         row.corpus, row.findings = len(campaign.novel), progress.findings
         board.changed(row)
 
     row.state = "running"
     limits = CampaignLimits(row.share, engine_options.runs, restarts=restarts)
     campaign = Campaign(live, seed=engine_options.seed, limits=limits, report=report)
-    campaign.begin_with(_scripts(folder))
+    given = _scripts(folder)
+    campaign.begin_with(given)
     try:
         for one in campaign.run():
             keep(one)
     finally:
-        _keep_scripts(folder, campaign.novel)
+        corpora.merge(folder, map(_as_input, campaign.novel))
+    if engine_options.minimise and campaign.progress.executions >= len(given):
+        corpora.keep_only(folder, map(_as_input, campaign.novel))
     row.end()
     return campaign.stopped
 
@@ -148,5 +160,5 @@ def _scripts(folder: Path) -> list[Script]:
     return found
 
 
-def _keep_scripts(folder: Path, scripts: list[Script]) -> None:
-    corpora.merge(folder, (json.dumps(to_json(one), separators=(",", ":")).encode() for one in scripts))
+def _as_input(script: Script) -> bytes:
+    return json.dumps(to_json(script), separators=(",", ":")).encode()

@@ -21,11 +21,24 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board, EngineRow
 from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
+from wireproof.fuzz.campaign.history import History
+from wireproof.fuzz.campaign.history_page import write_page
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
-from wireproof.fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
+from wireproof.fuzz.commands.server import (
+    FOUND,
+    INTERRUPTED,
+    QUIET,
+    TIMEOUT,
+    USAGE,
+    check_edges,
+    checked,
+    counted,
+    keep_found,
+    spoken_by,
+)
 from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
 from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
@@ -66,6 +79,13 @@ from wireproof.protocols import protocol, protocol_names
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @OUTPUTS[0]
 @OUTPUTS[1]
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a page with coverage and findings over time, of all campaigns on this corpus.",
+)
+@click.option("--minimise", is_flag=True, help="Remove from the corpus what reaches nothing of its own, at the end.")
+@click.option("--coverage", is_flag=True, help="The server counts its edges, see `wireproof fuzz server --help`.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
     """Replay what is known about PROTOCOL, then fuzz our own code and the server at TARGET (or --target-command).
@@ -93,12 +113,14 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
 def _run(name: str, text: str | None, options: Options) -> int:
     if text is None and options["target_command"] is None:
         return _Campaign(name, options)()
-    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+    made = {**options, "budgets": False, "out": None}
+    with counted(options, text) as counters, target_of(text, made) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
-        with LiveTarget(context, address, target.server) as live:
+        with LiveTarget(context, address, target.server, counters) as live:
+            check_edges(live)
             return _Campaign(name, options, live, target, version)()
 
 
@@ -116,11 +138,13 @@ class _Campaign:
     shown: dict[str, str] = field(default_factory=dict)
     """Name -> description of what fails."""
     skipped: int = 0
+    history: History = field(init=False)
 
     def __call__(self) -> int:
         """Replay, fuzz and report; return the exit code."""
         folder: Path = self.options["findings"]
         kept = kept_in(folder) if folder.is_dir() else []
+        self.history = History(self.options["corpus"], findings=len(kept))
         interrupted = False
         try:
             self._replay(kept)
@@ -150,7 +174,8 @@ class _Campaign:
             for one in inputs(target, self.name, self.options["corpus"] / target.name):
                 if one.data:
                     result = FuzzerResult(FuzzerProgress(0, 0, 0, 0), one.data, "")
-                    save(self.options["findings"], finding_of(target, self.name, result, self.options["seed"]))
+                    found = finding_of(target, self.name, result, self.options["seed"])
+                    self.history.findings += save(self.options["findings"], found) is not None
                 yield one
         spoken = protocol(self.name)
         context = (
@@ -171,14 +196,18 @@ class _Campaign:
             click.echo(f"engine {left_out} skipped: {self.name} has no model of a whole server")
         engines = [*targets, SERVER] if self.live else [*targets]
         _check_engines()
-        engine_options = EngineOptions(self.name, options["corpus"], options["seed"], options["runs"] or 0)
+        engine_options = EngineOptions(
+            self.name, options["corpus"], options["seed"], options["runs"] or 0, options["minimise"]
+        )
         with _drawn(shares(engines, seconds), options["interval"]) as board:
+            board.record = self.history.add
             for row in board.rows:
                 if row.engine != SERVER:
                     self._keep(fuzz_own_code(targets[row.engine], engine_options, board, row))
                 elif self.live is not None:
                     stopped = fuzz_server(self.live, engine_options, board, row, self._keep_found, options["restarts"])
                     row.state = f"done: {stopped}" if stopped else row.state
+                self.history.add(row, is_last=True)
         for row in board.rows:
             click.echo(row.line())
             if not row.findings:
@@ -200,11 +229,15 @@ class _Campaign:
 
     def _print_finding(self, found: FuzzFinding, directory: Path | None) -> None:
         self.shown[f"finding {found.id}"] = found.detail
+        self.history.findings += directory is not None
         where = f"kept in {directory}" if directory else f"already known as {found.id}"
         click.echo(f"{found.engine}: {found.oracle}: {found.detail}\n  {found.label}, {where}")
 
     def _outputs(self, folder: Path) -> None:
-        sarif, junit = self.options["sarif"], self.options["junit"]
+        sarif, junit, html = self.options["sarif"], self.options["junit"], self.options["html"]
+        if html is not None:
+            everything = [one for _, one in kept_in(folder)] if folder.is_dir() else []
+            write_page(html, self.name, self.history.points, everything)
         if sarif is None and junit is None:
             return
         kept = [(directory, one) for directory, one in kept_in(folder) if f"finding {one.id}" in self.shown]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from wireproof.conformance.commands.target_options import features_of
-from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.live.fuzz_target import LiveTarget
 
-__all__ = ["FEATURES", "declared"]
+__all__ = ["FEATURES", "LISTENERS", "check_listeners", "declared"]
 
 FEATURES = click.option(
     "--feature",
@@ -18,6 +19,24 @@ FEATURES = click.option(
     metavar="NAME",
     help="Optional feature that the target has, see vectors/PROTOCOL/features.yaml. Repeatable, or comma-separated.",
 )
+
+
+LISTENERS = click.option(
+    "--listener",
+    "listeners",
+    multiple=True,
+    metavar="NAME=ADDRESS",
+    help="Where the target listens beside its usual address; it declares the feature of that name, too. A target that "
+    "is started may print it instead: listening NAME ADDRESS.",
+)
+
+
+def check_listeners(live: LiveTarget) -> None:
+    """Raise `TargetError` if the address of a listener that the target declares is not known."""
+    links = live.context.symbols.protocol.links
+    needed = {link.listener for name, link in links.items() if not live.context.may_refuse(name, ())} - {""}
+    if missing := sorted(needed - live.listeners.keys()):
+        raise TargetError(f"expected --listener {missing[0]}=ADDRESS: the target declares that feature")
 
 
 def declared(name: str, options: Options, address: Address | None) -> frozenset[str]:

@@ -70,6 +70,11 @@ COMMANDS = {
         "command",
         "Plant random faults in a copy of this project; show which ones the fuzzers find.",
     ),
+    "coverage-runtime": (
+        "wireproof.fuzz.commands.coverage_runtime",
+        "command",
+        "Print where the C file is that counts edges of a server for --coverage.",
+    ),
     "corpus": ("wireproof.fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
 """Name -> (module, its click command, one line of help)."""

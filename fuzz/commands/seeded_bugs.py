@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -28,7 +30,7 @@ PRINTED_WIDTH = 150
 @click.option("--engine", type=click.Choice(list(ENGINES)), help="Only the bugs of this engine.")
 @click.option("--bug", "pattern", default="", metavar="TEXT", help="Only bugs with this text in their name.")
 @click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Factor for all budgets.")
-@click.option("--seed", type=int, default=1, help="Seed of the engines.")
+@click.option("--seed", "seeds", type=int, multiple=True, default=(1,), help="Seed of the engines; repeatable.")
 @click.option("--hypothesis", is_flag=True, help="Use Hypothesis even if atheris is installed.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as JSON to this file.")
 @click.option(
@@ -42,7 +44,7 @@ def command(
     engine: str | None,
     pattern: str,
     budget_factor: float,
-    seed: int,
+    seeds: tuple[int, ...],
     hypothesis: bool,
     out: Path | None,
     markdown: Path | None,
@@ -64,8 +66,8 @@ def command(
     guided = coverage_guided.is_available() and not hypothesis
     if not guided:
         click.echo("inputs are drawn by Hypothesis, without coverage; the budgets are those of atheris")
-    found = _run(name, chosen, budget_factor, seed, guided)
-    about = {"command": _command_line(context), "version": _version(), "seed": seed, "protocol": name}
+    found = _run(name, chosen, budget_factor, seeds, guided)
+    about = {"command": _command_line(context), "version": _version(), "seeds": list(seeds), "protocol": name}
     if out is not None:
         out.write_text(json.dumps(as_json(found, about), indent=2) + "\n", encoding="utf-8")
     if markdown is not None:
@@ -75,22 +77,32 @@ def command(
     context.exit(FOUND_ALL if all(one.is_right for one in found) else MISSED)
 
 
-def _run(name: str, chosen: list[BugEntry], factor: float, seed: int, guided: bool) -> list[BugRow]:
+def _run(name: str, chosen: list[BugEntry], factor: float, seeds: Iterable[int], guided: bool) -> list[BugRow]:
     console = Console(highlight=False)
     width = console.width if console.is_terminal else PRINTED_WIDTH
     found: list[BugRow] = []
     with console.status("seeding bugs") as status:
-        for one in rows(name, chosen, factor=factor, seed=seed, guided=guided):
+        runs = (rows(name, chosen, factor=factor, seed=seed, guided=guided) for seed in seeds)
+        for one in chain.from_iterable(runs):
             found.append(one)
             status.update(f"{one.mutant}: {one.result}")
             if not console.is_terminal:
                 click.echo(f"{one.engine} {one.mutant}: {one.result}", err=True)
     table = Table(box=None, header_style="bold")
-    for title in ("bug", "part", "engine", "executions", "budget", "s", "found"):
-        table.add_column(title, justify="right" if title in ("executions", "budget", "s") else "left")
+    for title in ("bug", "part", "engine", "seed", "executions", "budget", "s", "found"):
+        table.add_column(title, justify="right" if title in ("seed", "executions", "budget", "s") else "left")
     for one in found:
         part, style = one.bug.part if one.bug else "control", None if one.is_right else "red"
-        cells = (one.mutant, part, one.engine, one.result, f"{one.budget:,}", f"{one.seconds:.1f}", _short(one))
+        cells = (
+            one.mutant,
+            part,
+            one.engine,
+            str(one.seed),
+            one.result,
+            f"{one.budget:,}",
+            f"{one.seconds:.1f}",
+            _short(one),
+        )
         table.add_row(*cells, style=style)
     Console(highlight=False, width=width).print(table)
     return found
@@ -102,8 +114,9 @@ def _short(one: BugRow) -> str:
 
 def _command_line(context: click.Context) -> str:
     given = context.params
-    named = {"engine": given["engine"], "bug": given["pattern"], "seed": given["seed"]}
+    named = {"engine": given["engine"], "bug": given["pattern"]}
     options = [f"--{key} {value}" for key, value in named.items() if value]
+    options += [f"--seed {seed}" for seed in given["seeds"]]
     options += [f"--budget-factor {given['budget_factor']:g}"] if given["budget_factor"] != 1 else []
     return " ".join(["wireproof fuzz seeded-bugs", *options])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import time
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,15 @@ from typing import Any
 import click
 from rich.console import Console
 
-from wireproof.conformance.commands.target_options import Target, target_of
+from wireproof.conformance.commands.target_options import Target, listeners_of, target_of
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listeners, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
+from wireproof.fuzz.edges.counters import VARIABLE, Counters, shared_counters
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load, load_all, save
@@ -63,7 +65,14 @@ TIMEOUT = 5.0
     help="Finding, or folder of findings, that is known: not reported again, and its death is steered around.",
 )
 @FEATURES
+@LISTENERS
 @click.option("--tls", is_flag=True, help="The target speaks TLS, also where no feature says so.")
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="The target counts its edges in the file that $WIREPROOF_COVERAGE names (docs/fuzzing.md): scripts that take "
+    "new ones are mutated further.",
+)
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
@@ -89,14 +98,38 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
 
 
 def _fuzz(name: str, text: str | None, options: Options) -> int:
-    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+    made = {**options, "budgets": False, "out": None}
+    with counted(options, text) as counters, target_of(text, made) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         features = declared(name, options, address)
         context = FuzzContext(name, spoken.profile, spoken.variant, features=features, tls=options["tls"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        with LiveTarget(context, address, target.server) as live:
+        with LiveTarget(context, address, target.server, counters, listeners_of(options)) as live:
+            check_listeners(live)
+            check_edges(live)
             return _ServerFuzzing(live, target, version, options)()
+
+
+def counted(options: Options, address: str | None) -> AbstractContextManager[Counters | None]:
+    """Return a context of the counters that the target shares; of None without `--coverage`.
+
+    Raises `TargetError` if a target at an address shares no file.
+    """
+    if not options["coverage"]:
+        return nullcontext()
+    if address is not None and not os.environ.get(VARIABLE):
+        raise TargetError(f"--coverage: expected {VARIABLE}=FILE here and in the target at {address}; it is not set")
+    return shared_counters()
+
+
+def check_edges(live: LiveTarget) -> None:
+    """Raise `TargetError` if a target that should count its edges does not."""
+    if live.counters is not None and not any(live.play((), patience=TIMEOUT).edges or b""):
+        raise TargetError(
+            f"--coverage: the target counted no edge in {live.counters.path} while it served a connection; expected "
+            "one that is instrumented (docs/fuzzing.md)"
+        )
 
 
 def checked(address: Address | None, *, allow_remote: bool) -> Address:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from wireproof.conformance.model.actions import Open
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.report.capture import is_available, write_capture
@@ -44,6 +45,7 @@ def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, tra
     environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True)
     text = environment.get_template("replay.py.j2").render(
         finding=finding,
+        listeners=sorted({step.listener for step in finding.script if isinstance(step, Open)} - {""}),
         script=json.dumps(to_json(finding.script), indent=1),
         came=json.dumps(came),
         probe=b"".join(map(context.encode, context.probe)).hex(),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, cast
 from zlib import crc32
 
@@ -30,6 +30,8 @@ __all__ = ["LONGEST", "PAUSE", "FuzzContext", "largest_size"]
 
 PAUSE = 0.004
 """Seconds that a script waits for a reply before it continues."""
+READ_ONCE = 4096
+"""Writes whose fields are remembered."""
 LONGEST = 4096
 """Longest conversation, in bytes, that is used as a seed: many short ones find more."""
 
@@ -205,6 +207,17 @@ class FuzzContext:
         spans = [((one.span[0] - before, one.span[1] - before), one.message) for one in found]
         return [(span, message) for span, message in spans if span[0] >= 0]
 
+    def sizes(self, script: Script, at: int) -> list[tuple[int, int]]:
+        """Return the offsets in a write of the fields that say how many bytes follow: (first byte, byte after it)."""
+        found: list[tuple[int, int]] = []
+        for (start, _), message in self.frames(script, at):
+            layout = self.symbols.codec.layout(type(message))
+            kinds = dict(layout.fields)
+            own = [one for one in layout.places(message) if not one.body and isinstance(kinds[one.field], Blob | Split)]
+            found += [(start, start + layout.size)] if layout.size else []
+            found += [(start + one.start, start + one.stop) for one in own]
+        return found
+
     def dissection(self, link: str = "") -> Dissection:
         """Return a dissection of both directions of a new connection on `link`."""
         return Dissection(self.symbols.protocol.link_of(link), self.symbols.codec)
@@ -221,7 +234,7 @@ class FuzzContext:
         write = script[at]
         assert isinstance(write, Write)
         if not self.by_state:
-            return boundaries_of(self.symbols, write.data[:LONGEST]).boundaries
+            return self._boundaries(write.data[:LONGEST])
         mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
         dissection, edges = self.read(mine).get(write.connection) or self.dissection(), set[int]()
         before = dissection.of_client.size
@@ -229,6 +242,11 @@ class FuzzContext:
             inner = field_boundaries(self.symbols.codec.layout(type(frame.message)), frame.message)
             edges.update(one - before for one in (*frame.span, *(frame.span[0] + at for at in inner)))
         return tuple(sorted(one for one in edges if 0 < one < len(write.data)))
+
+    @cached_property
+    def _boundaries(self) -> Callable[[bytes], tuple[int, ...]]:
+        """Return offsets at which fields of a connection's first bytes begin; scripts of a pool are read often."""
+        return lru_cache(READ_ONCE)(lambda data: boundaries_of(self.symbols, data).boundaries)
 
     def read(self, script: Script) -> dict[str, Dissection]:
         """Return connection name -> dissection of what the script sends, read without any replies."""

@@ -10,7 +10,7 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -227,15 +227,25 @@ class _Datagrams:
 class DirectSockets:
     """The sockets of one play after the other, to one address; `close` ends those of a play."""
 
-    def __init__(self, address: Address, *, usage: Callable[[], Any] | None = None) -> None:
-        """`usage` measures the target's process, as an object of figures, where wireproof started it."""
+    def __init__(
+        self,
+        address: Address,
+        *,
+        usage: Callable[[], Any] | None = None,
+        listeners: Mapping[str, Address] | None = None,
+    ) -> None:
+        """`usage` measures the target's process, as an object of figures, where wireproof started it.
+
+        `listeners`: name -> address of the target's listeners beside the usual one.
+        """
         self.address = address
+        self._addresses = {"": address, **(listeners or {})}
         self._usage = usage
         self._timeout = 1.0
         self._wires: dict[str, _Stream | _Datagrams] = {}
         self._buffer = bytearray(PIECE)
         self._began = 0.0
-        self._places: list[Any] = []
+        self._places: dict[str, list[Any]] = {}
         self._tls: ssl.SSLContext | None = None
 
     def begin(self, timeout: float) -> None:
@@ -295,10 +305,13 @@ class DirectSockets:
 
     def _connected(self, action: Open) -> socket.socket:
         """Return a connected socket; raises `OSError`, of the last place that was tried."""
-        if self.address.scheme != "tcp" and action.transport != "stream":
-            raise OSError(f"datagrams go to a host and port, the target is at {self.address}")
+        if action.listener not in self._addresses:
+            raise OSError(f"the address of its listener {action.listener!r} is not known")
+        at = self._addresses[action.listener]
+        if at.scheme != "tcp" and action.transport != "stream":
+            raise OSError(f"datagrams go to a host and port, the target is at {at}")
         refused = OSError("no address")
-        for family, place in self._found_places():
+        for family, place in self._found_places(action.listener):
             kind = socket.SOCK_STREAM if action.transport == "stream" else socket.SOCK_DGRAM
             sock = socket.socket(family, kind)
             try:
@@ -312,16 +325,16 @@ class DirectSockets:
                 return sock
         raise refused
 
-    def _found_places(self) -> list[Any]:
-        """Return (family, address) of the target, looked up once."""
-        if not self._places:
-            at = self.address
+    def _found_places(self, listener: str) -> list[Any]:
+        """Return (family, address) of a listener of the target, looked up once."""
+        if listener not in self._places:
+            at = self._addresses[listener]
             if at.scheme == "unix":
-                self._places = [(socket.AF_UNIX, at.path)]
+                self._places[listener] = [(socket.AF_UNIX, at.path)]
             else:
                 found = socket.getaddrinfo(at.host, at.port, type=socket.SOCK_STREAM)
-                self._places = [(family, place) for family, _, _, _, place in found]
-        return self._places
+                self._places[listener] = [(family, place) for family, _, _, _, place in found]
+        return self._places[listener]
 
 
 def _prepare(sock: socket.socket, action: Open) -> None:

@@ -26,6 +26,8 @@ SHORT = 0.005
 """Seconds to wait for replies that need not come: before bytes that are no request, and where they have no order."""
 GLANCE = 0.0003
 """Seconds to wait for what need not come: a push, the end of the connection."""
+MOST_READS = 64
+"""Reads of what is left on a connection at the end of a play: a target may never cease to write."""
 PROBES = frozenset({PROBE, DATAGRAM_PROBE})
 
 
@@ -39,20 +41,32 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     still_open = yield from performing(script, trace, context.substitution(script), partial(_patience, trace))
     unread = {step.connection for step in script if isinstance(step, Open) and step.unread}
     for line in list(trace.lines):
-        if line.name in still_open - unread and line.ended not in BY_TARGET:
+        is_open = line.name in still_open and trace.now[line.name] is line
+        if is_open and line.name not in unread and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, context, trace, patience)
     yield from _probe(context, trace, patience)
     yield from _probe_datagrams(context, trace, patience)
     for name in sorted(still_open):
-        answer = yield Read(name, 0.0)
-        if answer.kind is not Kind.SILENT:
-            _keep(trace, name, answer)
+        yield from _take_the_rest(name, trace, patience)
     if measure:
         answer = yield ReadUsage()
         _keep(trace, "", answer)
     for name in sorted(still_open):
         yield Shut(name, "close")
     return trace
+
+
+def _take_the_rest(name: str, trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
+    """Read what is there on a connection that stays open; behind a reply also its end, if more replies are due."""
+    line, wait = trace.now[name], 0.0
+    for _ in range(MOST_READS):
+        answer = yield Read(name, wait)
+        if answer.kind is not Kind.SILENT:
+            _keep(trace, name, answer)
+        if answer.kind is not Kind.RECEIVED:
+            break
+        is_due = line.due > 0 and line.valid
+        wait = (patience if line.link.answers_in_order else SHORT) if is_due else 0.0
 
 
 def _patience(trace: FollowedTrace, action: Read) -> float:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from types import TracebackType
 
 from wireproof.conformance.drivers.simulation import carried_out
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.actions import Open, Read, Shut, Write
-from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.targets import Address, parse_address
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.run.processes import ServerProcess, Usage
+from wireproof.fuzz.edges.counters import Counters
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.direct_sockets import DirectSockets
 from wireproof.fuzz.live.exchanges import BY_TARGET
@@ -25,11 +27,13 @@ __all__ = ["LiveTarget"]
 
 WORDS = 200
 LARGE = 1 << 16
-"""Bytes of a script from which on the memory of the process is measured in its play, as in that of a heavy script."""
+"""Bytes of a script from which on new children of the process are looked for in its play, as in that of a heavy script.
+
+The memory of the known ones is measured in every play."""
 MEASURED_S = 0.5
-"""Seconds between two measurements beside that."""
+"""Seconds between two such searches beside that."""
 MEASURING = 0.02
-"""Share of the time that measurements take: looking through all processes takes milliseconds."""
+"""Share of the time that these take: looking through all processes takes milliseconds."""
 PATIENCE = 5.0
 EMPTY_S = 0.5
 """Seconds for which the rate of an empty client is measured."""
@@ -45,8 +49,20 @@ class LiveTarget:
     heavy_share = HEAVY_SHARE
     """Most of the time that heavy scripts take; see `weight.py`."""
 
-    def __init__(self, context: FuzzContext, address: Address | None, server: ServerProcess | None = None) -> None:
-        """`address` may be None if `server` is given."""
+    def __init__(
+        self,
+        context: FuzzContext,
+        address: Address | None,
+        server: ServerProcess | None = None,
+        counters: Counters | None = None,
+        listeners: Mapping[str, Address] | None = None,
+    ) -> None:
+        """`address` may be None if `server` is given; `counters` are those of an instrumented target.
+
+        `listeners`: name -> address of those beside the usual one; a server that is started may print its own.
+        """
+        self._listeners = listeners or {}
+        self.counters = counters
         self.context = context
         self.server = server
         self._address = address
@@ -55,6 +71,7 @@ class LiveTarget:
         self._fed = 0
         self._measured = 0.0
         self._measuring = Allowance(MEASURING)
+        self._looks_for_all = False
         self._sockets: DirectSockets | None = None
         self.restarts = 0
 
@@ -73,11 +90,18 @@ class LiveTarget:
         assert found is not None
         return found
 
+    @property
+    def listeners(self) -> dict[str, Address]:
+        """Name -> address of the listeners beside the usual one. Raises `TargetError` for what is no address."""
+        printed = self.server.listeners if self.server else {}
+        return {**{name: parse_address(text) for name, text in printed.items()}, **self._listeners}
+
     def restart(self, why: str) -> bool:
         """Restart the server if we started it; return whether it was restarted. Raises `StartError`."""
         if self.server is None:
             return False
         self.server.start(why)
+        self._sockets = None
         self.restarts += 1
         self.begin()
         return True
@@ -92,19 +116,22 @@ class LiveTarget:
         Raises `OSError` for limits of this machine.
         """
         sample = sample and self.server is not None
-        measure = self.server is not None and (sample or size(script) > LARGE or self._is_due(script))
-        self._measured = time.monotonic() if measure else self._measured
+        self._looks_for_all = sample or size(script) > LARGE or self._is_due(script)
+        self._measured = time.monotonic() if self._looks_for_all else self._measured
         sockets = self._connected(patience)
+        if self.counters is not None:
+            self.counters.clear()
         try:
-            asking = playing(script, self.context, patience=patience, measure=measure)
+            asking = playing(script, self.context, patience=patience, measure=self.server is not None)
             trace = carried_out(asking, sockets.perform)
         finally:
             sockets.close()
+        edges = self.counters.classes() if self.counters is not None else None
         self._fed += size(script)
         idle = self._busy_when_idle() if sample else None
         words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
-        return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle)
+        return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle, edges)
 
     def empty_client_rate(self, seconds: float = EMPTY_S) -> float:
         """Return how many connections a second are served that send the probe, read its replies and close.
@@ -128,24 +155,29 @@ class LiveTarget:
         return self._perform(asking, PATIENCE)
 
     def _is_due(self, script: Script) -> bool:
-        """Return whether the process is measured in this play."""
+        """Return whether new children of the process are looked for in this play."""
         is_time = time.monotonic() - self._measured >= MEASURED_S
         return weight(script) >= HEAVY or (is_time and self._measuring.permits)
 
     def _usage(self) -> Usage:
+        """Return what the process takes; mostly its memory alone, and that of the children that are known."""
         assert self.server is not None
+        if not self._looks_for_all:
+            return Usage(self.server.memory(), 0, 0.0)
         with self._measuring.spending():
             return self.server.usage()
 
     def _connected(self, patience: float) -> DirectSockets:
         """Return the sockets of the next play, to where the server listens now."""
         if self._sockets is None or self._sockets.address != self.address:
-            self._sockets = DirectSockets(self.address, usage=self._usage if self.server else None)
+            usage = self._usage if self.server else None
+            self._sockets = DirectSockets(self.address, usage=usage, listeners=self.listeners)
         self._sockets.begin(patience)
         return self._sockets
 
     def _perform(self, asking: ActionGenerator[Result], patience: float) -> Result:
-        driver = SocketDriver(self.address, timeout=patience, usage=self.server.usage if self.server else None)
+        usage = self.server.usage if self.server else None
+        driver = SocketDriver(self.address, timeout=patience, usage=usage, listeners=self.listeners)
         return self._loop.run(driver.perform(asking))
 
     def _busy_when_idle(self) -> float:

@@ -64,8 +64,9 @@ class ScriptGenerator:
 
     def _begun(self, name: str, link: str) -> Iterator[Action]:
         """Yield the steps that open a connection; tokens of the first connection are written as placeholders."""
-        usual = self._spoken.links[link] is self._spoken.link
-        yield Open(name, "" if usual else link, self._spoken.links[link].transport)
+        kind = self._spoken.links[link]
+        usual = kind is self._spoken.link
+        yield Open(name, "" if usual else link, kind.transport, listener=kind.listener)
         for request in self._handshake(link):
             tokens = {
                 field: placeholder(FIRST, kind.size)

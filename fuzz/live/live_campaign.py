@@ -8,10 +8,14 @@
 # Heavy scripts. Some scripts take the time of a hundred others: many requests, many connections, waits. They are drawn
 # as long as they take no more than a share of the time that all scripts are foreseen to take (`weight.py`).
 #
-# What is kept. There is no coverage of a foreign server, so its replies stand in for it: `novelty.shapes` describes
+# What is kept. A foreign server mostly has no coverage, so its replies stand in for it: `novelty.shapes` describes
 # each step as (previous reply, request, reply) and each connection's end. A script that shows an unseen shape joins
 # the pool, both as a start for mutation and as material for splicing. Values are no part of a shape, or every play
 # would be new.
+#
+# Where the target is instrumented (`fuzz/edges/`), a script that takes a new edge joins the pool, too, and 40 % of the
+# plays mutate such a script, that whose edge was taken least first (`covering.py`). A branch behind several conditions
+# is reached one condition at a time, though the replies stay the same.
 #
 # What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays
 # may cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and
@@ -36,11 +40,12 @@ from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.attribution import Attributed, Attribution
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.covering import CoveringScripts
 from wireproof.fuzz.live.deliberate import enlarge, go_inside_tls
 from wireproof.fuzz.live.drawn_kinds import DrawnKinds
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.known_deaths import FATAL, KnownDeaths
-from wireproof.fuzz.live.mutators import mutated_by, pipelined
+from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import judged
@@ -66,6 +71,10 @@ MOST_SHRINKING = 0.1
 """Most of the time of a run that one reduction takes."""
 PIPELINED = 0.4
 """Share of plays that send their requests without waiting for replies, where no request depends on a reply."""
+COVERING = 0.5
+"""Share of mutations that start from a script that took new edges, where the target is instrumented."""
+SMALL_CHANGES = 0.5
+"""Share of these in which only a few bytes are changed, once, unless each field is tried in turn."""
 INSIDE_TLS = 0.2
 """Share of plays of which a connection goes on inside TLS, where the target speaks it."""
 SHORTEST_OF = 2
@@ -98,6 +107,8 @@ class CampaignProgress:
     states: int = 0
     pool: int = 0
     findings: int = 0
+    edges: int | None = None
+    """Edges of an instrumented target that were taken; None if it is not instrumented."""
     empty_client: float = 0.0
     """Connections a second of a client that asks one request and judges nothing; 0: not measured."""
     began: float = field(default_factory=time.monotonic)
@@ -110,7 +121,8 @@ class CampaignProgress:
     def __str__(self) -> str:
         beside = f" (an empty client: {self.empty_client:.0f})" if self.empty_client else ""
         counts = f"{self.executions} executions, {self.per_second:.0f} a second{beside}, {self.states} states"
-        return f"{counts}, {self.pool} scripts, {self.findings} findings"
+        edges = "" if self.edges is None else f", {self.edges} edges"
+        return f"{counts}{edges}, {self.pool} scripts, {self.findings} findings"
 
 
 @dataclass(frozen=True)
@@ -142,6 +154,7 @@ class Campaign:
         self._context.others[:] = self._seeds[:SEEDS]
         self._seen = SeenShapes()
         self._novel: list[Script] = []
+        self._covering = CoveringScripts() if live.counters is not None else None
         self._first: deque[Script] = deque()
         self._recent: deque[Script] = deque(maxlen=WINDOW)
         self._known: dict[tuple[str, str, str], int] = {}
@@ -209,7 +222,8 @@ class Campaign:
         sample = number % SAMPLE == 0 and self._sampling.permits
         with self._sampling.spending() if sample else nullcontext():
             play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=sample)
-        if self._seen.is_new(play.lines):
+        covers = self._covering is not None and self._covering.takes_new_edges(play, script)
+        if self._seen.is_new(play.lines) or covers:
             self._novel.append(script)
             self._context.others.append(script)
         self.progress.executions = number
@@ -243,8 +257,15 @@ class Campaign:
         seed = self._seeds[self.progress.executions % len(self._seeds)]
         if self._random.random() < UNCHANGED:
             return seed, []
-        pool = self._novel if self._novel and self._random.random() < 0.5 else self._context.others
-        script = min(self._random.choices(pool, k=SHORTEST_OF), key=len)
+        if self._covering and self._random.random() < COVERING:
+            script, is_changed = self._covering.drawn(self._random, self._context)
+            if is_changed:
+                return script, [lie_in_a_field.__name__]
+            if self._random.random() < SMALL_CHANGES:
+                return touched_up(self._random, script, self._context)
+        else:
+            pool = self._novel if self._novel and self._random.random() < 0.5 else self._context.others
+            script = min(self._random.choices(pool, k=SHORTEST_OF), key=len)
         return mutated_by(self._random, script, self._context, may_be_heavy=may_be_heavy)
 
     def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
@@ -319,4 +340,5 @@ class Campaign:
 
     def _report_progress(self) -> None:
         self.progress.states, self.progress.pool = len(self._seen), len(self._context.others)
+        self.progress.edges = None if self._covering is None else len(self._covering.edges)
         self._report(self.progress)

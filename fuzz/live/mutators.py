@@ -33,7 +33,7 @@ from wireproof.fuzz.live.deliberate import deliberate
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, size
 
-__all__ = ["MUTATORS", "Mutator", "mutated", "mutated_by", "pipelined"]
+__all__ = ["MUTATORS", "Mutator", "lie_in_a_field", "lies", "mutated", "mutated_by", "pipelined", "touched_up"]
 
 Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
@@ -45,6 +45,10 @@ CROWD = 64
 """Connections that announce the same size."""
 SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26)
 """Announced sizes; one is right below a common limit."""
+WHILE_OTHERS = 0.4
+"""Share of writes in pieces between which other connections are served."""
+SIZES_ONLY, WIDE, TRIES = 0.5, 2, 4
+"""Share of announcements in a size, the bytes of the narrowest, and the scripts that are tried for one."""
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 
@@ -70,6 +74,13 @@ def mutated_by(
             script = changed
             applied.append(name)
     return script, applied
+
+
+def touched_up(random: Random, script: Script, context: FuzzContext) -> tuple[Script, list[str]]:
+    """Return the script after one small change of its bytes, and the name of the mutator that changed it."""
+    mutator = random.choice(SMALL)
+    changed = mutator(random, script, context)
+    return (script, []) if changed is script or size(changed) > MOST_BYTES else (changed, [mutator.__name__])
 
 
 def pipelined(script: Script) -> Script:
@@ -127,11 +138,16 @@ def lie_in_a_field(random: Random, script: Script, context: FuzzContext) -> Scri
     def change(data: bytes, edges: Edges) -> bytes:
         first, last = _at_a_field(random, data, edges)
         last = min(last, first + 8)
-        value, most = int.from_bytes(data[first:last], "little"), (1 << 8 * (last - first)) - 1
-        lie = random.choice((0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)) & most
-        return data[:first] + lie.to_bytes(last - first, "little") + data[last:]
+        return data[:first] + random.choice(lies(data[first:last])) + data[last:]
 
     return _in_a_write(random, script, context, change)
+
+
+def lies(field: bytes) -> list[bytes]:
+    """Return boundary values of a field's width, and its value plus and minus one."""
+    value, most = int.from_bytes(field, "little"), (1 << 8 * len(field)) - 1
+    lies = (0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)
+    return [(lie & most).to_bytes(len(field), "little") for lie in lies]
 
 
 def flip_a_type(random: Random, script: Script, context: FuzzContext) -> Script:
@@ -191,6 +207,8 @@ def repeat(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def leave_out(random: Random, script: Script, context: FuzzContext) -> Script:
     """Remove one step."""
+    if len(script) < 2:
+        return script
     at = random.randrange(len(script))
     return script[:at] + script[at + 1 :]
 
@@ -208,17 +226,21 @@ def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
     """Interleave another script, or a copy of this one, on connections of its own; its names stay or change."""
+    one, two, mixed = list(script), _elsewhere(random, script, context), list[Action]()
+    while one and two:
+        mixed.append((one if random.random() < 0.5 else two).pop(0))
+    return (*mixed, *one, *two)
+
+
+def _elsewhere(random: Random, script: Script, context: FuzzContext) -> list[Action]:
+    """Return a script of the pool, or a copy of this one, on connections that this one does not have."""
     other = random.choice((script, random.choice(context.others or [script])))
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))
     taken = {step.connection for step in script if isinstance(step, Open)}
     names = {step.connection for step in other if isinstance(step, Open | Write | Read | Secure | Shut)}
     called = {name: _apart(name, taken) for name in names}
-    two = on_other_connections(other, lambda name: called[name])
-    one, mixed = list(script), list[Action]()
-    while one and two:
-        mixed.append((one if random.random() < 0.5 else two).pop(0))
-    return (*mixed, *one, *two)
+    return on_other_connections(other, lambda name: called[name])
 
 
 def _apart(name: str, taken: set[str]) -> str:
@@ -258,17 +280,36 @@ def burst(random: Random, script: Script, context: FuzzContext) -> Script:
     return (*script[:at], many, Read(action.connection, PAUSE), Sleep(LONGEST_WAIT), *script[at:])
 
 
+def _a_size(random: Random, script: Script, context: FuzzContext) -> tuple[Script, int, tuple[int, int]] | None:
+    """Return a script, the index of a write and the offsets of its widest size, two bytes or more; None if none has it.
+
+    The script given is tried first, then some of the pool.
+    """
+    for one in (script, *(random.choice(context.others or [script]) for _ in range(TRIES))):
+        writes = _writes(one)
+        for at, _ in random.sample(writes, min(len(writes), TRIES)):
+            wide = [(first, last) for first, last in context.sizes(one, at) if last - first >= WIDE]
+            if wide:
+                widest = max(last - first for first, last in wide)
+                return one, at, random.choice([(first, last) for first, last in wide if last - first == widest])
+    return None
+
+
 def announce_much(random: Random, script: Script, context: FuzzContext) -> Script:
     """End a write after a field that holds a large number: a size without its body.
 
-    Sometimes many connections do so and stay open, so that what each of them reserves adds up.
+    Half of them change a size, the widest of a write, if need be of another script. Sometimes many connections do so
+    and stay open, so that what each of them reserves adds up.
     """
-    if (found := _a_write(random, script)) is None:
-        return script
-    at, action = found
-    data = action.data
-    first, last = _at_a_field(random, data, lambda: context.edges(script, at))
-    last = min(last, first + 8)
+    if (found := _a_size(random, script, context) if random.random() < SIZES_ONLY else None) is None:
+        if (written := _a_write(random, script)) is None:
+            return script
+        at, write = written
+        found = script, at, _at_a_field(random, write.data, lambda: context.edges(script, at))
+    script, at, (first, last) = found
+    action = script[at]
+    assert isinstance(action, Write)
+    data, last = action.data, min(last, first + 8)
     most = (1 << 8 * (last - first)) - 1
     announced = min(most, random.choice((most, *SIZES)))
     rest = data[last : last + random.choice((0, 0, 16))]
@@ -297,7 +338,7 @@ def crowd(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def drip(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Send a write in pieces with pauses."""
+    """Send a write in pieces, with pauses or with another script on other connections between two of them."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
@@ -306,6 +347,8 @@ def drip(random: Random, script: Script, context: FuzzContext) -> Script:
     pieces: list[Action] = []
     for first, last in pairwise(cuts):
         pieces += [Write(action.connection, data[first:last]), Sleep(random.choice((0.0, 0.001, 0.005)))]
+    if random.random() < WHILE_OTHERS:
+        pieces[1:2] = _elsewhere(random, script, context)
     return (*script[:at], *pieces, *script[at + 1 :])
 
 
@@ -334,5 +377,7 @@ MUTATORS: Mapping[str, Mutator] = {
     )
 }  # fmt: skip
 """Name -> mutator; all of them, and those of `deliberate.py`, are equally likely."""
+SMALL: tuple[Mutator, ...] = (lie_in_a_field, flip_bytes, flip_a_type)
+"""Mutators that keep most of a script: what passed one condition passes it again."""
 MULTIPLYING = frozenset({pipeline.__name__, burst.__name__, crowd.__name__})
 """Mutators whose scripts take the time of many others."""

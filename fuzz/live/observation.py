@@ -57,6 +57,8 @@ class Play:
     """Bytes sent in that window."""
     idle_cpu: float | None = None
     """CPU seconds a second with no connection open; None if not measured."""
+    edges: bytes | None = None
+    """The class of each edge's count (`fuzz/edges/counters.py`); None if the target is not instrumented."""
 
     @cached_property
     def lines(self) -> list[PlayedConnection]:

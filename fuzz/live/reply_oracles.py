@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.canaries import canaries_in
@@ -13,6 +14,8 @@ from wireproof.reference_server.model import Model
 
 __all__ = ["disagreement", "leak"]
 
+Exchange = tuple[Request, Message]
+"""A request and its reply."""
 MOST_KEYS = 16
 """Records of one connection that are followed."""
 
@@ -39,7 +42,7 @@ def leak(play: Play) -> Suspicion | None:
         if canaries_in(line.received) <= canaries_in(line.sent) or not (line.valid and line.clear):
             continue
         for request, reply in line.answered:
-            if not (canaries := canaries_in(_bytes(play, reply))) or (key := _key(model, request)) is None:
+            if (key := _key(model, request)) is None or not (canaries := canaries_in(_bytes(play, reply))):
                 continue
             foreign = canaries - {one for other in _senders(play, key) for one in canaries_in(bytes(other.sent))}
             if foreign:
@@ -64,8 +67,9 @@ def disagreement(play: Play) -> Suspicion | None:
         return None
     for line in play.lines:
         if line.valid and line.clear:
+            about = _by_key(model, line)
             for key in _own_keys(play, model, line):
-                found = _disagrees(model, line, key)
+                found = _disagrees(model, about.get(key, ()))
                 if found is not None:
                     return found
     return None
@@ -73,8 +77,9 @@ def disagreement(play: Play) -> Suspicion | None:
 
 def _own_keys(play: Play, model: Model, line: PlayedConnection) -> Iterator[bytes]:
     """Yield the first keys that only this connection names, and only in requests about one record."""
-    keys = dict.fromkeys(key for request in line.requests if (key := _key(model, request)) is not None)
-    others = [one for one in line.requests if _key(model, one) is None]
+    named = [(_key(model, one), one) for one in line.requests]
+    keys = dict.fromkeys(key for key, _ in named if key is not None)
+    others = [one for key, one in named if key is None]
     elsewhere = [getattr(one, name) for one in others for name in play.context.blobs(one)]
     for key in list(keys)[:MOST_KEYS]:
         longer = any(key in other and key != other for other in keys)
@@ -82,11 +87,18 @@ def _own_keys(play: Play, model: Model, line: PlayedConnection) -> Iterator[byte
             yield key
 
 
-def _disagrees(model: Model, line: PlayedConnection, key: bytes) -> Suspicion | None:
-    states: dict[Hashable, None] = {model.initial: None}
+def _by_key(model: Model, line: PlayedConnection) -> Mapping[bytes | None, list[Exchange]]:
+    """Return key -> the requests about that record with their replies, in order; None for all others."""
+    found: defaultdict[bytes | None, list[Exchange]] = defaultdict(list)
     for request, reply in line.answered:
-        if _key(model, request) != key:
-            continue
+        found[_key(model, request)].append((request, reply))
+    return found
+
+
+def _disagrees(model: Model, about: Iterable[Exchange]) -> Suspicion | None:
+    """Return what the replies to requests about one record, in order, say that no state of the model allows."""
+    states: dict[Hashable, None] = {model.initial: None}
+    for request, reply in about:
         after = {one: None for state in states for one in model.step(state, request, reply)}
         if not after:
             detail = " or ".join(map(model.describe, states))

@@ -79,7 +79,8 @@ def _each(steps: Iterable[JsonObject], context: FuzzContext) -> Iterator[Action]
             case "connect":
                 link = context.symbols.protocol.link_of(step.get("link", ""))
                 lines[name] = context.dissection(step.get("link", ""))
-                yield Open(name, step.get("link", ""), link.transport)
+                listener = step.get("listener", link.listener)
+                yield Open(name, step.get("link", ""), link.transport, listener=listener)
             case "send":
                 if name in lines:
                     lines[name].feed(Role.CLIENT, data)

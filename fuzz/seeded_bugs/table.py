@@ -23,6 +23,7 @@ class BugRow:
     budget: int
     outcome: EngineResult
     seconds: float
+    seed: int
 
     @property
     def is_right(self) -> bool:
@@ -63,7 +64,7 @@ def _row(task: Task, engine: str) -> BugRow:
     outcome = ENGINES[engine](task)
     if outcome.executions is not None and outcome.executions > task.runs:
         outcome = EngineResult(None, by=outcome.by)
-    return BugRow(task.bug, engine, task.runs, outcome, time.monotonic() - began)
+    return BugRow(task.bug, engine, task.runs, outcome, time.monotonic() - began, task.seed)
 
 
 def as_json(found: Iterable[BugRow], about: Mapping[str, object]) -> dict[str, object]:
@@ -79,6 +80,7 @@ def as_json(found: Iterable[BugRow], about: Mapping[str, object]) -> dict[str, o
                 "engine": one.engine,
                 "by": one.outcome.by,
                 "budget": one.budget,
+                "seed": one.seed,
                 "executions": one.outcome.executions,
                 "found": one.outcome.detail[:200],
                 "right": one.is_right,
@@ -90,28 +92,41 @@ def as_json(found: Iterable[BugRow], about: Mapping[str, object]) -> dict[str, o
 
 
 def as_markdown(found: Sequence[BugRow], about: Mapping[str, object]) -> str:
-    """Return the table as a Markdown page; `about` describes the run."""
+    """Return the table as a Markdown page, the counts of several seeds in one row; `about` describes the run."""
     right = sum(one.is_right for one in found if one.bug)
     mutants = sum(one.bug is not None for one in found)
+    seeds = list(dict.fromkeys(one.seed for one in found))
+    counted = f"{right} of {mutants} bugs{_each(seeds)}"
+    together: dict[tuple[str, str], list[BugRow]] = {}
+    for one in found:
+        together.setdefault((one.engine, one.mutant), []).append(one)
     lines = [
         "# Seeded bugs",
         "",
-        f"Produced by `{about['command']}`, wireproof {about['version']}, seed {about['seed']}; not edited.",
+        f"Produced by `{about['command']}`, wireproof {about['version']}, {_named(seeds)}; not edited.",
         "",
-        f"{right} of {mutants} bugs are found within their budgets of executions, from the default seeds.",
+        f"{counted} are found within their budgets of executions, from the default seeds.",
         "Rows of part *control* have no bug: there nothing may be found.",
         "",
         "| bug | part | engine | executions to find | budget | what is wrong | what was found |",
         "|---|---|---|---:|---:|---|---|",
     ]
-    for one in found:
+    for some in together.values():
+        one = next((row for row in some if row.outcome.executions is not None), some[0])
         description, part = (one.bug.description, one.bug.part) if one.bug else ("", "control")
         by = f"{one.engine} ({one.outcome.by})" if one.outcome.by not in ("", "mutators") else one.engine
         what = _cell(one.outcome.detail.partition(": ")[0][:60])
-        lines.append(
-            f"| {one.mutant} | {part} | {by} | {one.result} | {one.budget:,} | {_cell(description)} | {what} |"
-        )
+        results = " / ".join(row.result for row in some)
+        lines.append(f"| {one.mutant} | {part} | {by} | {results} | {one.budget:,} | {_cell(description)} | {what} |")
     return "\n".join(lines) + "\n"
+
+
+def _named(seeds: Sequence[int]) -> str:
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
+
+
+def _each(seeds: Sequence[int]) -> str:
+    return f", counted once a seed ({len(seeds)})," if len(seeds) > 1 else ""
 
 
 def _cell(text: str) -> str:

@@ -115,7 +115,7 @@ class ControlRequests:
 
     def subscribe(self, request: Subscribe, session: PsrtSession, now: int) -> Answer:
         """Subscribe to each mask up to the first one that is refused (P8)."""
-        client, most = _client(session), self._state.options["max_topics"]
+        client, options = _client(session), self._state.options
         subscriptions = self._state.subscriptions
         for item in filter(None, text(request.topics, "topics").split("\0")):
             mask = normalised(item)
@@ -123,7 +123,10 @@ class ControlRequests:
                 return ERROR
             if not client.rights.may_subscribe(mask):
                 return DENIED
-            if subscriptions.count(client) >= most and mask not in subscriptions.of(client):
+            is_full = subscriptions.count(client) >= options["max_topics"] or (
+                is_mask(mask) and subscriptions.masks(client) >= options["max_masks"]
+            )
+            if is_full and not subscriptions.has(client, mask):
                 return ERROR
             subscriptions.add(client, mask)
         return OK

@@ -13,6 +13,12 @@ OPTIONS = (
     Option("max_pub_size", "whole", 1_100_000, "Bytes of topic and message of one PUBLISH.", least=1),
     Option("max_topics", "whole", 100_000, "Subscriptions of one client; beyond, they are answered ERROR."),
     Option(
+        "max_masks",
+        "whole",
+        1024,
+        "Those of one client with wildcards; beyond, they are answered ERROR. A message may visit each of them.",
+    ),
+    Option(
         "data_queue", "whole", 1024, "Messages that may wait for a slow data socket; beyond, it is closed.", least=1
     ),
     Option("udp_frame_size", "whole", 4096, "Bytes of the longest datagram that is accepted.", least=5),

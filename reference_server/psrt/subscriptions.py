@@ -1,11 +1,15 @@
-"""Subscriptions as a tree of levels, so that a topic visits only masks that share its beginning."""
+"""Subscriptions: topics in a table, masks as a tree of levels: a topic visits only masks that share its beginning.
+
+A topic may visit every mask of a client, where each of them has a wildcard in another place. So the masks of one client
+are counted (`masks`), and the server refuses more than its option `max_masks`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from wireproof.reference_server.psrt.topics import ONE, REST, Levels, levels
+from wireproof.reference_server.psrt.topics import ONE, REST, Levels, is_mask, levels
 
 __all__ = ["Subscriptions"]
 
@@ -35,7 +39,10 @@ class Subscriptions(Generic[S]):
     def __init__(self, *, keeps_equal_masks: bool = True) -> None:
         """With `keeps_equal_masks`, two texts that mean one mask (`a/#`, `a/#/z`) are two subscriptions."""
         self._root: _Node[S] = _Node()
+        self._topics: dict[str, dict[S, int]] = {}
+        """Text without wildcards -> its subscribers."""
         self._texts: dict[S, set[str]] = {}
+        self._masks: dict[S, int] = {}
         self._keeps_equal_masks = keeps_equal_masks
 
     def of(self, who: S) -> frozenset[str]:
@@ -46,18 +53,34 @@ class Subscriptions(Generic[S]):
         """Return the number of texts that `who` is subscribed to."""
         return len(self._texts.get(who, ()))
 
+    def masks(self, who: S) -> int:
+        """Return the number of texts with wildcards that `who` is subscribed to."""
+        return self._masks.get(who, 0)
+
+    def has(self, who: S, text: str) -> bool:
+        """Return whether `who` is subscribed to that text."""
+        return text in self._texts.get(who, ())
+
     def add(self, who: S, text: str) -> None:
         """Subscribe to a normalised mask; a repetition changes nothing."""
         texts = self._texts.setdefault(who, set())
         if text in texts and self._keeps_equal_masks:
             return
+        is_new = text not in texts
         texts.add(text)
-        mask = levels(text)
+        if is_mask(text):
+            self._masks[who] = self.masks(who) + is_new
+            table = self._table(levels(text))
+        else:
+            table = self._topics.setdefault(text, {})
+        table[who] = table.get(who, 0) + 1 if self._keeps_equal_masks else 1
+
+    def _table(self, mask: Levels) -> dict[S, int]:
+        """Return the subscribers of a mask, whose branches are made where they are missing."""
         node = self._root
         for part in mask[:-1] if mask[-1] == REST else mask:
             node = node.children.setdefault(part, _Node())
-        table = node.rest if mask[-1] == REST else node.here
-        table[who] = table.get(who, 0) + 1 if self._keeps_equal_masks else 1
+        return node.rest if mask[-1] == REST else node.here
 
     def remove(self, who: S, text: str) -> None:
         """Remove the subscription with that text, if there is one."""
@@ -66,16 +89,16 @@ class Subscriptions(Generic[S]):
             texts.remove(text)
             if not texts:
                 del self._texts[who]
-            self._unlink(who, levels(text))
+            self._forget(who, text)
 
     def leave(self, who: S) -> None:
         """Remove all subscriptions of a subscriber."""
         for text in self._texts.pop(who, ()):
-            self._unlink(who, levels(text))
+            self._forget(who, text)
 
     def match(self, topic: str) -> list[S]:
         """Return the subscribers of a topic, each once."""
-        found: list[dict[S, int]] = []
+        found = [self._topics[topic]] if topic in self._topics else []
         nodes = [self._root]
         for level in topic.split("/"):
             following = []
@@ -93,6 +116,20 @@ class Subscriptions(Generic[S]):
         if len(found) == 1:
             return list(found[0])
         return list(dict.fromkeys(who for table in found for who in table))
+
+    def _forget(self, who: S, text: str) -> None:
+        """Remove one text from the table or the tree."""
+        if is_mask(text):
+            self._unlink(who, levels(text))
+            if not (left := self.masks(who) - 1):
+                del self._masks[who]
+            else:
+                self._masks[who] = left
+            return
+        subscribers = self._topics[text]
+        del subscribers[who]
+        if not subscribers:
+            del self._topics[text]
 
     def _unlink(self, who: S, mask: Levels) -> None:
         """Remove one text's count from a mask, and the branches that are empty then."""

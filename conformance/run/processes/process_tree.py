@@ -61,6 +61,8 @@ class Family:
             bufsize=0,
         )
         self.pid = self._leader.pid
+        self._known = [psutil.Process(self.pid)]
+        """The members that were found last."""
 
     @property
     def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
@@ -80,7 +82,16 @@ class Family:
         """Return every process of the family that runs."""
         running = list(psutil.process_iter())
         self._foreign.intersection_update(running)
-        return [one for one in running if self._has(one)]
+        self._known = [one for one in running if self._has(one)]
+        return self._known
+
+    def memory(self) -> int:
+        """Return the resident bytes of the members that were found last; no others are looked for, which takes long."""
+        found = 0
+        for one in self._known:
+            with suppress(psutil.Error):
+                found += one.memory_info().rss
+        return found
 
     def _has(self, one: psutil.Process) -> bool:
         with suppress(psutil.Error, OSError):

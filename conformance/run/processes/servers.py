@@ -221,6 +221,10 @@ class ServerProcess:
         """Return what it and its children take now."""
         return self._family.usage() if self._family else Usage(0, 0, 0.0)
 
+    def memory(self) -> int:
+        """Return the resident bytes of it and its children, without those that began since `usage` was asked last."""
+        return self._family.memory() if self._family else 0
+
     def runs(self) -> bool:
         """Say whether it, or a child, wants the processor now, and waits for nothing else."""
         return self._family is not None and self._family.runs()

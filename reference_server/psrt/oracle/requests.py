@@ -133,13 +133,18 @@ class Requests:
                 reply, clause = BAD, "PSRT-SUBSCRIBE-10"
             elif not client.rights.may_subscribe(mask):
                 reply, clause = DENIED, "PSRT-SUBSCRIBE-9"
-            elif mask not in masks and len(masks) >= self.options["max_topics"]:
+            elif mask not in masks and self._is_full(masks, mask):
                 reply, clause = BAD, "PSRT-LIMIT-1"
             else:
                 masks[mask] = True
                 continue
             break
         return [Allowed(reply, lambda: setattr(client, "masks", masks), clause)]
+
+    def _is_full(self, masks: Mapping[str, bool], mask: str) -> bool:
+        """Say whether a client with these subscriptions may have no other one."""
+        patterns = sum("+" in one or "#" in one for one in masks) if "+" in mask or "#" in mask else -1
+        return bool(len(masks) >= self.options["max_topics"] or patterns >= self.options["max_masks"])
 
     def _unsubscribe(self, line: Line, request: Unsubscribe) -> list[Allowed]:
         items, client = self._items(request.topics), line.client

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from wireproof.conformance.commands.mutation import command
-from wireproof.conformance.mutation import clients
+from wireproof.conformance.mutation import client_kills, clients
 from wireproof.conformance.mutation.clients import ClientMutationRun
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.cases import Case, Suite
@@ -99,3 +99,28 @@ def test_one_that_is_killed_exits_0_and_one_that_is_unknown_is_a_usage_error() -
 
     assert (right.exit_code, unknown.exit_code) == (0, 2)
     assert "long-names-cut: sdk-refused/key-too-long.256 THR-CLIENT-2" in right.output
+
+
+def run_by_case(monkeypatch: pytest.MonkeyPatch, *names: str) -> Result:
+    known = {name: one for name, one in client_mutants("throttr").items() if name in names}
+    for where in ("wireproof.mutants.registry", "wireproof.conformance.mutation.clients"):
+        monkeypatch.setattr(f"{where}.client_mutants", lambda protocol: known)
+    monkeypatch.setattr(client_kills, "applicable", few)
+    return CliRunner().invoke(command, ["throttr", "--role", "client", "--variant", "uint32", "--by-case", "--details"])
+
+
+def test_a_case_that_kills_no_mutant_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_by_case(monkeypatch, "got-quota-and-ttl-swapped")
+
+    assert result.exit_code == 1
+    assert "1 of 1 mutants of the client killed" in result.output
+    assert "sdk-query/reply kills got-quota-and-ttl-swapped" in result.output
+    assert "kills nothing: sdk-refused/key-too-long kills no mutant" in result.output
+
+
+def test_cases_that_kill_a_mutant_each_pass_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("got-quota-and-ttl-swapped", "long-names-cut", "unknown-status-is-success", "pushes-twice")
+    result = run_by_case(monkeypatch, *names)
+
+    assert result.exit_code == 0, result.output
+    assert "0 kill none" in result.output

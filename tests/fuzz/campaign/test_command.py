@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -23,6 +25,7 @@ from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board
 from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares
+from wireproof.fuzz.campaign.history import History
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
 from wireproof.fuzz.commands import campaign as module
 from wireproof.fuzz.commands.group import command as fuzz
@@ -32,6 +35,8 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.known_targets import CodeTarget
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.script import to_json
+from wireproof.protocols.throttr.requests import Query
 
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
 SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
@@ -262,3 +267,69 @@ def test_on_a_terminal_the_board_is_drawn_anew(tmp_path: Path, monkeypatch: pyte
 )
 def test_seeds_fill_half_of_the_time_at_most(seconds: int, per_second: float, number: int) -> None:
     assert seeds_in(seconds, per_second) == number
+
+
+def test_the_page_shows_all_campaigns_on_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    use_target(monkeypatch, anything)
+    run(tmp_path)
+    use_target(monkeypatch, no_sevens)
+    result = run(tmp_path, "--html", str(page))
+
+    assert result.exit_code == 1, result.output
+    points = [json.loads(line) for line in (tmp_path / "corpus" / "history.jsonl").read_text().splitlines()]
+    assert [(one["run"], one["engine"], one["findings"]) for one in (points[0], points[-1])] == [
+        (1, "parser", 0),
+        (2, "parser", 1),
+    ]
+    assert all(before["at"] <= after["at"] for before, after in pairwise(points))
+    text = page.read_text(encoding="utf-8")
+    (found,) = load_all(tmp_path / "findings")
+    assert "2 campaigns" in text
+    assert found.id in text
+    assert "no sevens" in text
+    assert text.count("<svg") == 2
+    assert not re.search(r"(?:src|href)=|@import|url\(", text)
+
+
+def test_a_finding_of_an_earlier_campaign_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_target(monkeypatch, no_sevens)
+    run(tmp_path)
+    run(tmp_path)
+
+    points = [json.loads(line) for line in (tmp_path / "corpus" / "history.jsonl").read_text().splitlines()]
+    assert points[-1]["run"] == 2
+    assert points[-1]["findings"] == len(list(load_all(tmp_path / "findings"))) == 1
+
+
+def test_lines_of_a_history_that_are_no_points_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").write_text('{"run": 3}\nnonsense\n', encoding="utf-8")
+
+    history = History(tmp_path, findings=0)
+    assert (history.points, history.run) == ([], 1)
+
+
+def test_a_corpus_is_minimised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def longer_codes(name: str, data: bytes) -> None:
+        CONTEXT.requests(data)
+
+    query = CONTEXT.encode(Query(b"key"))
+    use_target(monkeypatch, longer_codes)
+    corpora.merge(tmp_path / "corpus" / "parser", [query, query + b"", CONTEXT.encode(Query(b"yek")), query * 2])
+    before = len(corpora.inputs(tmp_path / "corpus" / "parser"))
+    result = run(tmp_path, "--minimise")
+
+    assert result.exit_code == 0, result.output
+    assert 0 < len(corpora.inputs(tmp_path / "corpus" / "parser")) < before
+
+
+def test_scripts_that_show_nothing_new_leave_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_target(monkeypatch, anything)
+    server = ["--target-command", f"{REFERENCE} --port {{port}}", *SPOKEN]
+    folder = tmp_path / "corpus" / "server" / "7.1.0-uint16"
+    twice = [to_json((Open(name), Write(name, CONTEXT.encode(Query(KEY))), Read(name, 0.1))) for name in "ab"]
+    corpora.merge(folder, (json.dumps(one, separators=(",", ":")).encode() for one in twice))
+    given = set(corpora.inputs(folder))
+    run(tmp_path, "--minimise", *server)
+
+    assert len(given & set(corpora.inputs(folder))) == 1

@@ -7,12 +7,12 @@ from random import Random
 import pytest
 
 from tests.fuzz.live.simulated import played
-from wireproof.conformance.model.actions import Shut, Sleep, Write
+from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import canaries_in
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.mutators import MOST_BYTES, MUTATORS, mutated
+from wireproof.fuzz.live.mutators import MOST_BYTES, MUTATORS, announce_much, mutated
 from wireproof.fuzz.script import from_json, size, to_json
-from wireproof.protocols.throttr.requests import Insert
+from wireproof.protocols.throttr.requests import Connections, Insert, Set
 
 CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
 INSERT = CONTEXT.encode(Insert(7, 4, 30, b"~00000001~k"))
@@ -63,3 +63,28 @@ def test_seeds_are_valid_requests_with_marks() -> None:
         assert CONTEXT.requests(data)[1]
         marked += bool(canaries_in(data))
     assert marked > 900
+
+
+def test_large_bodies_are_announced_in_sizes_and_not_sent() -> None:
+    context = FuzzContext("throttr", "7.3.2", "uint32")
+    data = context.encode(Set(4, 30, b"~00000001~k", b"value"))
+    script = (Open("a"), Write("a", data))
+    ((first, last),) = (span for span in context.sizes(script, 1) if span[1] - span[0] == 4)
+    announced = []
+    for seed in range(100):
+        made = next(step for step in announce_much(Random(seed), script, context) if isinstance(step, Write))
+        if len(made.data) >= last and made.data[:first] == data[:first] and made.data[:last] != data[:last]:
+            announced.append(int.from_bytes(made.data[first:last], "little"))
+            assert len(made.data) < len(data) + 16
+
+    assert len(announced) > 40
+    assert {1 << 16, 1 << 24, 1 << 26} <= set(announced)
+
+
+def test_a_script_without_a_size_borrows_one_of_the_pool() -> None:
+    context = FuzzContext("throttr", "7.3.2", "uint32")
+    context.others.append((Open("a"), Write("a", context.encode(Set(4, 30, b"~00000001~k", b"value")))))
+    script = (Open("a"), Write("a", context.encode(Connections())))
+
+    made = [announce_much(Random(seed), script, context) for seed in range(40)]
+    assert sum(step.data[0] == context.others[0][1].data[0] for one in made for step in one[1:2]) > 10  # type: ignore[union-attr]

@@ -122,6 +122,20 @@ def test_the_exit_code_says_whether_all_were_found_and_nothing_else(
     assert "| one | store | parser (nobody) | 7 | 100 | Does wrong. | in\\|variant |" in page.read_text()
 
 
+def test_several_seeds_stand_in_one_row_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with_two_bugs(monkeypatch, {"one": 7, "two": None, None: None})
+    page = tmp_path / "table.md"
+
+    result = CliRunner().invoke(command, ["--markdown", str(page), "--seed", "5", "--seed", "6"])
+
+    assert result.exit_code == 1
+    text = page.read_text()
+    assert "--seed 5 --seed 6`" in text
+    assert "2 of 4 bugs, counted once a seed (2), are found" in text
+    assert "| parser (nobody) | 7 / 7 | 100 |" in text
+    assert "| not within 100 / not within 100 | 100 |" in text
+
+
 def test_budgets_are_multiplied_and_unknown_bugs_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with_two_bugs(monkeypatch, {"one": 60, "two": None, None: None})
 

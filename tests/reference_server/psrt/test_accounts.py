@@ -184,6 +184,22 @@ def test_a_reload_counts_for_those_who_log_in_later(tmp_path: Path) -> None:
     assert server.control(b"lim", b"secret").send(b"\x02\x01\0\0\0c") == b"\x01"
 
 
+def test_a_reload_reads_every_file(tmp_path: Path) -> None:
+    server = Server(**write(tmp_path))
+    before = server.service.state.accounts
+    (tmp_path / "users").write_text(f"lim:{hashed(b'changed')}\n")
+    (tmp_path / "acl").write_text('lim: {sub: ["#"]}\n')
+    (tmp_path / "keys").write_text(f"lim: {bytes(range(32)).hex()}\n")
+
+    server.service.reload()
+
+    after = server.service.state.accounts
+    assert (before.login("lim", "secret") is None, before.login("lim", "changed") is None) == (False, True)
+    assert (after.login("lim", "secret") is None, after.login("lim", "changed") is None) == (True, False)
+    assert after.acl.keys() == {"lim"}
+    assert (before.keys["lim"], after.keys["lim"]) == (bytes(range(0x40, 0x60)), bytes(range(32)))
+
+
 def test_a_reload_of_what_is_wrong_changes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     server = Server(**write(tmp_path))
     (tmp_path / "acl").write_text("lim: {sab: []}\n")

@@ -210,6 +210,14 @@ def test_topics_beyond_the_limit_of_one_client_are_an_error() -> None:
     assert control.send(subscribe("c"), unsubscribe("a"), subscribe("c")) == ERROR + OK + OK
 
 
+def test_masks_beyond_the_limit_of_one_client_are_an_error() -> None:
+    server = Server(max_masks=2)
+    control = server.control()
+    assert control.send(subscribe("a/+", "#", "a", "a/+"), subscribe("b/#")) == OK + ERROR
+    assert control.send(unsubscribe("#"), subscribe("b/#"), subscribe("c/+"), subscribe("c")) == OK + OK + ERROR + OK
+    assert server.control().send(subscribe("c/+")) == OK
+
+
 @pytest.fixture(name="lim")
 def _lim(tmp_path: Path) -> Any:
     return Server(**write(tmp_path)).control(b"lim", b"secret")

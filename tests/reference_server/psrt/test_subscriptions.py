@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import product
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -28,7 +30,7 @@ STEPS = st.lists(
 
 
 def is_empty(table: Subscriptions[int]) -> bool:
-    return table._root.is_empty() and not table._texts
+    return table._root.is_empty() and not (table._texts or table._topics or table._masks)
 
 
 @settings(deadline=None)
@@ -120,3 +122,49 @@ def test_matching_takes_no_more_steps_where_there_are_more_who_want_something_el
 
     assert few.match(topic) == many.match(topic)
     assert steps_of(lambda: many.match(topic)) == steps_of(lambda: few.match(topic))
+
+
+def test_texts_with_wildcards_are_counted_as_masks() -> None:
+    subscriptions = Subscriptions[str]()
+    for text in ("a/b", "a/+", "a/+", "#", "c"):
+        subscriptions.add("me", text)
+
+    assert (subscriptions.count("me"), subscriptions.masks("me")) == (4, 2)
+    subscriptions.remove("me", "#")
+    subscriptions.remove("me", "c")
+    assert (subscriptions.masks("me"), subscriptions.has("me", "a/+"), subscriptions.has("me", "#")) == (1, True, False)
+    subscriptions.leave("me")
+    assert (subscriptions.count("me"), subscriptions.masks("me"), subscriptions.match("a/b")) == (0, 0, [])
+
+
+def test_the_most_masks_of_a_client_bound_what_a_topic_visits() -> None:
+    subscriptions, visited = Subscriptions[str](), 0
+    for parts in product(*(("+", f"level{place}") for place in range(10))):
+        subscriptions.add("me", "/".join(parts))
+
+    def count(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal visited
+        visited += event == "line"
+        return count
+
+    sys.settrace(count)
+    try:
+        found = subscriptions.match("/".join(f"level{place}" for place in range(10)))
+    finally:
+        sys.settrace(None)
+    assert found == ["me"]
+    assert subscriptions.masks("me") == 1023
+    assert visited < 25 * 1024
+
+
+def test_topics_without_wildcards_need_no_tree() -> None:
+    subscriptions = Subscriptions[int]()
+    for who in range(3):
+        for number in range(50):
+            subscriptions.add(who, f"a/{number}/c")
+
+    assert subscriptions.match("a/7/c") == [0, 1, 2]
+    assert subscriptions._root.is_empty()
+    for who in range(3):
+        subscriptions.leave(who)
+    assert subscriptions._topics == {}

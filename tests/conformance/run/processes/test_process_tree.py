@@ -105,6 +105,16 @@ def test_usage_is_that_of_the_whole_family(start: Callable[..., Family], tmp_pat
     assert usage.cpu > 0.01
 
 
+def test_memory_is_that_of_the_members_that_were_found_last(start: Callable[..., Family], tmp_path: Path) -> None:
+    family = start(STAYS, "held = bytearray(b'x') * 60_000_000; " + CHILD)
+    pids(tmp_path)
+    leader = family.memory()
+    all_of_them = family.usage().memory
+
+    assert 0 < leader < all_of_them
+    assert family.memory() > leader + 50_000_000
+
+
 def test_what_is_reserved_and_not_touched_is_no_memory(start: Callable[..., Family], tmp_path: Path) -> None:
     family = start("import mmap; held = mmap.mmap(-1, 1 << 30); " + CHILD)
     pids(tmp_path)

@@ -1,0 +1,99 @@
+"""Scripts that took new edges of an instrumented target: kept, and mutated before others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+from wireproof.conformance.model.actions import Write
+from wireproof.fuzz.edges.counters import SeenEdges
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.mutators import lies
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.script import Script
+
+__all__ = ["CoveringScripts"]
+
+CANDIDATES = 8
+"""Scripts that are drawn to mutate the one whose edge was taken least, so that what is rare is tried soon and often."""
+MOST_WRITES, MOST_FIELDS = 16, 128
+"""Writes of a script, and fields of all of them, that get each boundary value."""
+UNREADABLE, WIDTHS = 16, (1, 2, 4)
+"""Bytes that are tried in windows of these sizes where no request can be read: behind a value that is not allowed."""
+FIELD_BY_FIELD = 0.5
+"""Share of these in which one field gets one boundary value, each of them once."""
+
+
+def _fields(edges: tuple[int, ...], size: int) -> Iterator[tuple[int, int]]:
+    """Yield (first byte, byte after it) of each field; behind the last one that can be read, of any short window."""
+    yield from pairwise((0, *edges, size))
+    begin = edges[-1] if edges else 0
+    if size - begin > WIDTHS[-1]:
+        for first in range(begin, min(begin + UNREADABLE, size)):
+            yield from ((first, first + width) for width in WIDTHS if first + width <= size)
+
+
+def with_each_lie(random: Random, script: Script, context: FuzzContext) -> Iterator[Script]:
+    """Yield the script with each boundary value in each of some fields, one at a time, in any order."""
+    writes = [(at, step) for at, step in enumerate(script) if isinstance(step, Write) and step.data]
+    places = [
+        (at, write, first, min(last, first + 8))
+        for at, write in random.sample(writes, min(len(writes), MOST_WRITES))
+        for first, last in _fields(context.edges(script, at), len(write.data))
+    ]
+    chosen = random.sample(places, min(len(places), MOST_FIELDS))
+    changes = [(at, write, first, lie) for at, write, first, last in chosen for lie in lies(write.data[first:last])]
+    random.shuffle(changes)
+    for at, write, first, lie in changes:
+        data = write.data[:first] + lie + write.data[first + len(lie) :]
+        if data != write.data:
+            yield (*script[:at], replace(write, data=data), *script[at + 1 :])
+
+
+class CoveringScripts:
+    """The scripts that took new edges, and the edges that were seen."""
+
+    def __init__(self) -> None:
+        self.edges = SeenEdges()
+        self._scripts: list[Script] = []
+        self._marks: list[int] = []
+        """Of each script an edge that it was the first to take."""
+        self._times: list[int] = []
+        """How many plays took that edge, and how often the script was mutated."""
+
+        self._changes: dict[int, Iterator[Script]] = {}
+        """Number of a script -> the script with each boundary value in each field; what was not drawn yet."""
+
+    def __len__(self) -> int:
+        return len(self._scripts)
+
+    def takes_new_edges(self, play: Play, script: Script) -> bool:
+        """Return whether the play took an edge, or a number of rounds, for the first time; keep it for a new edge."""
+        if play.edges is None:
+            return False
+        for number, edge in enumerate(self._marks):
+            self._times[number] += bool(play.edges[edge])
+        if not self.edges.is_new(play.edges):
+            return False
+        if self.edges.latest:
+            self._scripts.append(script)
+            self._marks.append(self.edges.latest[0])
+            self._times.append(0)
+        return True
+
+    def drawn(self, random: Random, context: FuzzContext) -> tuple[Script, bool]:
+        """Return a script, and whether one of its fields was changed already; else it is to be mutated.
+
+        Raises `IndexError` if there is none.
+        """
+        numbers = random.choices(range(len(self._scripts)), k=CANDIDATES)
+        number = min(numbers, key=lambda one: (self._times[one], len(self._scripts[one])))
+        self._times[number] += 1
+        script = self._scripts[number]
+        if random.random() < FIELD_BY_FIELD:
+            changes = self._changes.setdefault(number, with_each_lie(random, script, context))
+            if (changed := next(changes, None)) is not None:
+                return changed, True
+        return script, False
