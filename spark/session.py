@@ -12,6 +12,8 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from wireproof.spark.jvm import class_archive
+
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -23,12 +25,22 @@ SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "2g",
 }
-QUICK_START = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=192m -Xshare:auto"
+QUICK_QUERIES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
 }
-"""Halves the time for a few thousand records, most of which is compiling; slower code matters only for a long job."""
+"""For a few thousand records, where most of the time is compiling and planning."""
+MANY_RECORDS = 2_000_000
+"""Records above which queries are compiled and shuffled, however the session was started."""
+COMPILED_QUERIES = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": SETTINGS["spark.sql.adaptive.enabled"],
+    "spark.sql.shuffle.partitions": SETTINGS["spark.sql.shuffle.partitions"],
+}
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -49,8 +61,30 @@ def open_session(master: str | None, *, small: bool = False) -> SparkSession:
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
-            builder = builder.config(map={**LOOPBACK, **(QUICK_START if small else {})})
+            builder = builder.config(map={**LOOPBACK, **(_quick() if small else {})})
     return builder.getOrCreate()
+
+
+def _quick() -> dict[str, str]:
+    archive = class_archive(os.environ)
+    shared = f" -XX:SharedArchiveFile={archive}" if archive.is_file() else ""
+    return {**QUICK_QUERIES, "spark.driver.extraJavaOptions": QUICK_JAVA + shared}
+
+
+@contextmanager
+def for_records(session: SparkSession, number: int) -> Iterator[None]:
+    """Compile the queries of the block if they are about many records, in a session that was started for few."""
+    if number < MANY_RECORDS:
+        yield
+        return
+    before = {name: session.conf.get(name) for name in COMPILED_QUERIES}
+    for name, value in COMPILED_QUERIES.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            session.conf.set(name, str(old))
 
 
 def close_session(session: SparkSession) -> None:

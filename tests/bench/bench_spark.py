@@ -153,7 +153,7 @@ def record(case: int, delivery: str) -> dict[str, object]:
     """Return a record that passed."""
     return {
         "schema": "wireproof.record/1",
-        "record_id": f"{case:06x}{len(delivery):06x}",
+        "record_id": f"{case:06x}{delivery:>6}",
         "case": f"C-{case % 12}-{case:03}",
         "title": f"what case {case} asks for",
         "group": f"G{case % 12}",

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.lakes import commit_runs
-from wireproof.spark.lake.aggregates import Aggregates, part_folder, rebuild, refresh
+from wireproof.spark.lake.aggregates import Aggregates, part_folder
+from wireproof.spark.lake.refreshing import fold_patches, rebuild, refresh
 from wireproof.spark.lake.batches import Lake, LakeError
 from wireproof.spark.lake.upkeep import compact, vacuum
 

@@ -1,0 +1,244 @@
+"""Keeps the aggregates of a lake: rebuilt once, then patched where new runs touch them.
+
+A refresh folds the days of the columns that have new runs, and writes them as one patch; its cost follows these runs.
+Patches are folded into the parts by `compact`, or when there are many. Then the parts have the bytes that a rebuild
+writes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
+
+from wireproof.spark.lake.aggregates import (
+    Key,
+    Manifest,
+    keys_of,
+    newest_manifest,
+    part_of,
+    part_schema,
+    patch_folder,
+    publish,
+    read_table,
+)
+from wireproof.spark.lake.batches import Lake, Marker
+from wireproof.spark.lake.folding import KEYS, PARTITIONS, SCHEMAS, bucketed, case_days, case_stats, kept_runs
+from wireproof.spark.session import for_records
+
+RECORDS_A_BUCKET: Final = 1_500_000
+MOST_BUCKETS: Final = 256
+MOST_TOUCHED: Final = 2_000
+"""Columns and days of new runs above which a rebuild is cheaper than a refresh."""
+MOST_PATCHED: Final = 1_000
+"""Keys in patches above which a refresh folds them into the parts: every reader compares rows with them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """What a refresh did; `generation` is None when there was nothing to do."""
+
+    generation: int | None
+    rebuilt: bool = False
+    parts: int = 0
+    columns: int = 0
+
+
+def rebuild(lake: Lake, buckets: int | None = None) -> Refreshed:
+    """Fold everything anew as one generation. Raises `LakeError` if another job made one meanwhile."""
+    total = sum(marker.rows.get("records", 0) for marker in lake.active)
+    with for_records(lake.session, total):
+        return _rebuilt(lake, buckets or max(1, min(MOST_BUCKETS, total // RECORDS_A_BUCKET)))
+
+
+def _rebuilt(lake: Lake, width: int) -> Refreshed:
+    last = newest_manifest(lake)
+    number = last.generation + 1 if last else 1
+    generation = _folder(number)
+    tasks = _tasks(lake, width)
+    parts: dict[str, dict[str, str]] = {}
+    records = bucketed(lake.records(), width)
+    needed = ("bucket", "column_id", "case", "day", "started", "run_key", "case_rank", "counts")
+    counted = records.where("counts").select(*needed).repartition(tasks, "bucket")
+    parts["case_days"] = _write_parts(lake, case_days(counted), "case_days", generation)
+    kept = F.broadcast(kept_runs(lake.runs()).select("run_key"))
+    latest = records.join(kept, on="run_key", how="left_semi").repartition(tasks, "bucket")
+    parts["latest"] = _write_parts(lake, latest, "latest", generation)
+    manifest = Manifest(generation=number, buckets=width, folded=_batches(lake.active), parts=parts)
+    days = read_table(lake, manifest, "case_days").repartition(tasks, "bucket")
+    parts["case_stats"] = _write_parts(lake, case_stats(days), "case_stats", generation)
+    publish(lake, manifest)
+    return Refreshed(generation=number, rebuilt=True, parts=sum(map(len, parts.values())))
+
+
+def refresh(lake: Lake) -> Refreshed:
+    """Fold what was committed since the last generation; a rebuild if there is none, or if that is cheaper.
+
+    Raises `LakeError` if another job made a generation meanwhile.
+    """
+    last = newest_manifest(lake)
+    if last is None:
+        return rebuild(lake) if lake.active else Refreshed(generation=None)
+    fresh = _not_folded(lake, last)
+    if not fresh:
+        return Refreshed(generation=None)
+    touched = _touched(lake, fresh)
+    if len(touched) > MOST_TOUCHED:
+        return rebuild(lake, last.buckets)
+    manifest = _patched(lake, last, touched)
+    if max(map(len, manifest.patches.values()), default=0) > MOST_PATCHED:
+        manifest = _folded(lake, manifest)
+    publish(lake, manifest)
+    return Refreshed(generation=manifest.generation, columns=len({touch.column_id for touch in touched}))
+
+
+def fold_patches(lake: Lake) -> Refreshed:
+    """Write the parts that patches touch anew, without them. Raises `LakeError` if another job made a generation."""
+    last = newest_manifest(lake)
+    if last is None or not any(last.patches.values()):
+        return Refreshed(generation=None)
+    manifest = _folded(lake, replace(last, generation=last.generation + 1))
+    publish(lake, manifest)
+    written = sum(manifest.parts[table].get(part) != of for table in last.parts for part, of in last.parts[table].items())
+    return Refreshed(generation=manifest.generation, parts=written)
+
+
+def _not_folded(lake: Lake, last: Manifest) -> list[Marker]:
+    folded = set(last.folded)
+    for marker in reversed(lake.markers):
+        if marker.batch in folded:
+            folded.update(marker.replaces)
+    return [
+        marker
+        for marker in lake.active
+        if marker.batch not in folded and not (marker.replaces and folded.issuperset(marker.replaces))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """A column on a day on which it has a new run."""
+
+    column_id: int
+    protocol: str
+    day: str
+
+
+def _touched(lake: Lake, fresh: Sequence[Marker]) -> list[_Touch]:
+    runs = lake.runs(fresh).select("column_id", "protocol", F.to_date("started").cast("string").alias("day")).distinct()
+    return [_Touch(row["column_id"], row["protocol"], row["day"]) for row in runs.limit(MOST_TOUCHED + 1).collect()]
+
+
+def _patched(lake: Lake, last: Manifest, touched: Sequence[_Touch]) -> Manifest:
+    """Write the patch of new runs; return the generation that has it."""
+    patch = _folder(last.generation + 1)
+    columns = sorted({touch.column_id for touch in touched})
+    with ThreadPoolExecutor(2) as both:
+        writing = [
+            both.submit(_write_patch, lake, _days_anew(lake, touched), "case_days", patch),
+            both.submit(_write_patch, lake, _latest_anew(lake, columns), "latest", patch),
+        ]
+        for one in writing:
+            one.result()
+    of_columns: list[Key] = [(column,) for column in columns]
+    keys: dict[str, list[Key]] = {
+        "case_days": [(touch.column_id, touch.day) for touch in touched],
+        "case_stats": of_columns,
+        "latest": of_columns,
+    }
+    patches = {
+        table: last.patches.get(table, {}) | {"/".join(map(str, key)): patch for key in of_table}
+        for table, of_table in keys.items()
+    }
+    manifest = replace(last, generation=last.generation + 1, folded=_batches(lake.active), patches=patches)
+    days = read_table(lake, manifest, "case_days", columns=columns)
+    _write_patch(lake, case_stats(days.coalesce(1)), "case_stats", patch)
+    return manifest
+
+
+def _days_anew(lake: Lake, touched: Sequence[_Touch]) -> DataFrame:
+    """Return CASE_DAYS of the days that have new runs, folded from records."""
+    columns, days = {touch.column_id for touch in touched}, {touch.day for touch in touched}
+    protocols, months = {touch.protocol for touch in touched}, {day[:7] for day in days}
+    near = F.col("column_id").isin(*columns) & F.col("day").isin(*[F.lit(day).cast("date") for day in sorted(days)])
+    records = lake.records(protocols, months).where("counts").where(near)
+    pairs = {(touch.column_id, touch.day) for touch in touched}
+    if len(pairs) < len(columns) * len(days):
+        listed = lake.session.createDataFrame(sorted(pairs), "column_id long, day string")
+        these = F.broadcast(listed.withColumn("day", F.col("day").cast("date")))
+        records = records.join(these, on=["column_id", "day"], how="left_semi")
+    return case_days(bucketed(records, 1).coalesce(1))
+
+
+def _latest_anew(lake: Lake, columns: Sequence[int]) -> DataFrame:
+    """Return RECORDS of the kept runs of the columns."""
+    kept = kept_runs(lake.runs().where(F.col("column_id").isin(*columns))).collect()
+    records = lake.records({row["protocol"] for row in kept}, {row["month"] for row in kept})
+    of_runs = F.col("run_key").isin(*[row["run_key"] for row in kept])
+    return records.where(F.col("column_id").isin(*columns)).where(of_runs).coalesce(1)
+
+
+def _write_patch(lake: Lake, frame: DataFrame, table: str, patch: str) -> None:
+    ordered = frame.select(*SCHEMAS[table].fieldNames()).sortWithinPartitions(*KEYS[table])
+    ordered.write.mode("overwrite").parquet(lake.storage.uri(patch_folder(table, patch)))
+
+
+def _folded(lake: Lake, manifest: Manifest) -> Manifest:
+    """Write the parts that patches touch; return the same generation with them, and without patches."""
+    generation = _folder(manifest.generation)
+    parts = {table: dict(of_table) for table, of_table in manifest.parts.items()}
+    with for_records(lake.session, sum(marker.rows.get("records", 0) for marker in lake.active)):
+        for table in manifest.patches:
+            touched = {part_of(manifest, key) for key in keys_of(manifest, table)}
+            whole = read_table(lake, manifest, table, parts=touched)
+            tasks = _tasks(lake, len({part.split("/")[0] for part in touched}))
+            written = _write_parts(lake, whole.repartition(tasks, "bucket"), table, generation)
+            for part in touched:
+                parts[table].pop(part, None)
+            parts[table].update(written)
+    return replace(manifest, parts=parts, patches={})
+
+
+def _write_parts(lake: Lake, frame: DataFrame, table: str, generation: str) -> dict[str, str]:
+    """Write the parts of a table that a frame has, one sorted file each; return part -> generation.
+
+    A bucket must be whole in one partition of the frame. The union makes every field nullable in each file, however
+    the frame was made, so that equal rows are equal bytes.
+    """
+    names = PARTITIONS[table]
+    path = f"aggregates/{table}/generation={generation}"
+    nothing = lake.session.createDataFrame([], part_schema(table))
+    whole = nothing.unionByName(frame.select(*nothing.columns))
+    ordered = whole.sortWithinPartitions(*names, *KEYS[table])
+    ordered.write.partitionBy(*names).mode("overwrite").parquet(lake.storage.uri(path))
+    return dict.fromkeys(_parts_below(lake, path, len(names)), generation)
+
+
+def _parts_below(lake: Lake, path: str, depth: int) -> Iterable[str]:
+    if depth == 0:
+        yield ""
+        return
+    for entry in lake.storage.entries(path):
+        if entry.is_folder and "=" in entry.name:
+            value = entry.name.partition("=")[2]
+            for rest in _parts_below(lake, f"{path}/{entry.name}", depth - 1):
+                yield f"{value}/{rest}" if rest else value
+
+
+def _folder(generation: int) -> str:
+    """Return a name for the folders of a generation that no other job takes, even if both make the same number."""
+    return f"{generation}-{uuid.uuid4().hex[:8]}"
+
+
+def _tasks(lake: Lake, buckets: int) -> int:
+    """Return how many tasks share the buckets: each bucket is written by one."""
+    return min(buckets, max(lake.session.sparkContext.defaultParallelism * 8, 1))
+
+
+def _batches(markers: Iterable[Marker]) -> list[str]:
+    return sorted(marker.batch for marker in markers)
