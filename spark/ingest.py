@@ -19,9 +19,9 @@ from wireproof.spark.starting import SMALL_INPUT, RefusedError, input_files, ses
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from wireproof.spark.lake.refreshing import Refreshed
     from wireproof.spark.lake.batches import Lake
     from wireproof.spark.lake.ingest import Ingested
+    from wireproof.spark.lake.refreshing import Refreshed
 
 DONE, REFUSED = 0, 2
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         files = input_files(options.runs) if options.runs and not options.follow else []
         size = sum(file.stat().st_size for file in files)
-        small = bool(files) and size < SMALL_INPUT and not (options.rebuild or options.compact)
+        small = size < SMALL_INPUT and not (options.rebuild or options.compact or options.follow)
         with session_for("ingest", options.master, small=small) as session:
             _work(session, files, options)
     except (RefusedError, JavaNotFoundError) as refusal:
@@ -125,8 +125,8 @@ def tell_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:
 
 
 def _maintain(session: SparkSession, options: argparse.Namespace) -> None:
-    from wireproof.spark.lake.refreshing import fold_patches, rebuild, refresh
     from wireproof.spark.lake.batches import Lake
+    from wireproof.spark.lake.refreshing import fold_patches, rebuild, refresh
     from wireproof.spark.lake.upkeep import compact, vacuum
 
     if options.compact:

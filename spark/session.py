@@ -25,7 +25,7 @@ SETTINGS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "2g",
 }
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=192m -Xshare:auto"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=192m"
 QUICK_QUERIES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -53,22 +53,26 @@ def under_spark_submit() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def open_session(master: str | None, *, small: bool = False) -> SparkSession:
-    """Return a session on `master` (None: that of spark-submit, else local[*]); `small` input starts faster."""
+def open_session(master: str | None, *, small: bool = False, java: str | None = None) -> SparkSession:
+    """Return a session on `master` (None: that of spark-submit, else local[*]); `small` input starts faster.
+
+    `java`: options of a local Java, in place of the usual ones.
+    """
     builder = SparkSession.Builder().appName("wireproof matrix").config(map={**SETTINGS})
     if master is None and not under_spark_submit():
         master = "local[*]"
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
-            builder = builder.config(map={**LOOPBACK, **(_quick() if small else {})})
+            options = {"spark.driver.extraJavaOptions": java or _java(small=small)}
+            builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
     return builder.getOrCreate()
 
 
-def _quick() -> dict[str, str]:
+def _java(*, small: bool) -> str:
     archive = class_archive(os.environ)
-    shared = f" -XX:SharedArchiveFile={archive}" if archive.is_file() else ""
-    return {**QUICK_QUERIES, "spark.driver.extraJavaOptions": QUICK_JAVA + shared}
+    shared = f"-XX:SharedArchiveFile={archive}" if archive.is_file() else "-Xshare:auto"
+    return f"{QUICK_JAVA} {shared}" if small else shared
 
 
 @contextmanager
@@ -87,8 +91,11 @@ def for_records(session: SparkSession, number: int) -> Iterator[None]:
             session.conf.set(name, str(old))
 
 
-def close_session(session: SparkSession) -> None:
-    """Stop the session and wait for the exit of the JVM that it started; under spark-submit the JVM continues."""
+def close_session(session: SparkSession, seconds: float = EXIT_SECONDS) -> None:
+    """Stop the session and wait for the exit of the JVM that it started; under spark-submit the JVM continues.
+
+    A JVM that has not ended after `seconds` is killed.
+    """
     gateway = SparkContext._gateway
     session.stop()
     process = getattr(gateway, "proc", None)
@@ -98,7 +105,7 @@ def close_session(session: SparkSession) -> None:
     SparkContext._gateway = SparkContext._jvm = None
     process.stdin.close()
     try:
-        process.wait(EXIT_SECONDS)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -151,7 +151,9 @@ def _read_patches(lake: Lake, manifest: Manifest, table: str, patches: Collectio
     schema = StructType([*SCHEMAS[table].fields, StructField("patch", StringType())])
     base = lake.storage.uri(f"aggregates/{table}")
     paths = [lake.storage.uri(patch_folder(table, patch)) for patch in sorted(patches)]
-    read = bucketed(lake.session.read.schema(schema).options(**PARQUET, basePath=base).parquet(*paths), manifest.buckets)
+    read = bucketed(
+        lake.session.read.schema(schema).options(**PARQUET, basePath=base).parquet(*paths), manifest.buckets
+    )
     return read.withColumn("year", F.year("day")) if "year" in PARTITIONS[table] else read
 
 

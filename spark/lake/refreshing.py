@@ -104,7 +104,9 @@ def fold_patches(lake: Lake) -> Refreshed:
         return Refreshed(generation=None)
     manifest = _folded(lake, replace(last, generation=last.generation + 1))
     publish(lake, manifest)
-    written = sum(manifest.parts[table].get(part) != of for table in last.parts for part, of in last.parts[table].items())
+    written = sum(
+        manifest.parts[table].get(part) != of for table in last.parts for part, of in last.parts[table].items()
+    )
     return Refreshed(generation=manifest.generation, parts=written)
 
 
