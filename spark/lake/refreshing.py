@@ -104,10 +104,13 @@ def fold_patches(lake: Lake) -> Refreshed:
         return Refreshed(generation=None)
     manifest = _folded(lake, replace(last, generation=last.generation + 1))
     publish(lake, manifest)
-    written = sum(
-        manifest.parts[table].get(part) != of for table in last.parts for part, of in last.parts[table].items()
-    )
-    return Refreshed(generation=manifest.generation, parts=written)
+    written = [
+        part
+        for table, parts in manifest.parts.items()
+        for part, of in parts.items()
+        if last.parts[table].get(part) != of
+    ]
+    return Refreshed(generation=manifest.generation, parts=len(written))
 
 
 def _not_folded(lake: Lake, last: Manifest) -> list[Marker]:
