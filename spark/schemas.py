@@ -24,8 +24,6 @@ ROLES: Final = ("server", "client")
 COLUMN_KEY: Final = ("protocol", "profile", "variant", "role", "implementation", "implementation_version")
 """What identifies a column of a matrix; one run is kept for each."""
 
-CORRUPT_COLUMN: Final = "_corrupt_record"
-
 _text, _number = StringType(), LongType()
 
 EXCHANGE: Final = StructType(
@@ -73,8 +71,6 @@ RECORD: Final = StructType(
         StructField("extra", MapType(_text, _text)),
     ]
 )
-
-PERMISSIVE_RECORD: Final = StructType([*RECORD.fields, StructField(CORRUPT_COLUMN, _text)])
 
 REQUIRED: Final = (
     "run_id",
