@@ -1,7 +1,7 @@
 """Reads the aggregates of a lake: parts, and patches over them.
 
-`_aggregates/00000007.json` names the folders of the seventh generation. A part is one file: a bucket of columns, for
-CASE_DAYS also a year. A patch holds all rows of the few keys that new runs touched (a column, for CASE_DAYS a column on
+`_aggregates/00000007.json` names the folders of the seventh generation. A part is one file: a bucket of columns.
+A patch holds all rows of the few keys that new runs touched (a column, for CASE_DAYS a column on
 a day); readers take these instead of the rows that the parts have. `refreshing.py` writes both.
 """
 
@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from wireproof.spark.lake.batches import PARQUET, Lake, LakeError
-from wireproof.spark.lake.folding import PARTITIONS, SCHEMAS, bucketed
+from wireproof.spark.lake.folding import SCHEMAS, bucketed
 from wireproof.spark.lake.storage import NotWrittenError
 
 MANIFEST_SCHEMA_ID: Final = "wireproof.aggregates/1"
@@ -29,7 +29,7 @@ Key = tuple[int] | tuple[int, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """A generation of the aggregates. `parts`: table -> part ("3" or "3/2026") -> the generation that wrote it."""
+    """A generation of the aggregates. `parts`: table -> bucket -> the generation that wrote it."""
 
     generation: int
     buckets: int
@@ -50,7 +50,7 @@ class Aggregates:
         self.manifest = found
 
     def table(self, name: str) -> DataFrame:
-        """Return case_days, case_stats or latest, with `bucket` (and `year`)."""
+        """Return case_days, case_stats or latest, with `bucket`."""
         return read_table(self.lake, self.manifest, name)
 
 
@@ -84,7 +84,7 @@ def read_table(
 ) -> DataFrame:
     """Return a table of a generation: its parts, and its patches in place of the keys that they have.
 
-    Only rows of `columns`, or of `parts` ("3" or "3/2026"), where these are given; other parts are not opened.
+    Only rows of `columns`, or of the buckets `parts`, where these are given; other parts are not opened.
     """
     keys = {
         key: patch
@@ -117,8 +117,7 @@ def keys_of(manifest: Manifest, table: str) -> dict[Key, str]:
 
 def part_of(manifest: Manifest, key: Key) -> str:
     """Return the part that a key is in."""
-    bucket = str(key[0] % manifest.buckets)
-    return bucket if len(key) == 1 else f"{bucket}/{key[1][:4]}"
+    return str(key[0] % manifest.buckets)
 
 
 def _is_one_of(names: Sequence[str], values: Sequence[tuple[int | str, ...]]) -> Column:
@@ -137,7 +136,7 @@ def _read_parts(
     paths = [
         lake.storage.uri(part_folder(table, generation, part))
         for part, generation in sorted(manifest.parts.get(table, {}).items())
-        if (buckets is None or part.split("/")[0] in buckets) and (parts is None or part in parts)
+        if (buckets is None or part in buckets) and (parts is None or part in parts)
     ]
     if not paths:
         return lake.session.createDataFrame([], schema)
@@ -147,25 +146,22 @@ def _read_parts(
 
 
 def _read_patches(lake: Lake, manifest: Manifest, table: str, patches: Collection[str]) -> DataFrame:
-    """Return the rows of some patches with `bucket` (`year`) and `patch`."""
+    """Return the rows of some patches with `bucket` and `patch`."""
     schema = StructType([*SCHEMAS[table].fields, StructField("patch", StringType())])
     base = lake.storage.uri(f"aggregates/{table}")
     paths = [lake.storage.uri(patch_folder(table, patch)) for patch in sorted(patches)]
-    read = bucketed(
-        lake.session.read.schema(schema).options(**PARQUET, basePath=base).parquet(*paths), manifest.buckets
-    )
-    return read.withColumn("year", F.year("day")) if "year" in PARTITIONS[table] else read
+    read = lake.session.read.schema(schema).options(**PARQUET, basePath=base).parquet(*paths)
+    return bucketed(read, manifest.buckets)
 
 
 def part_schema(table: str) -> StructType:
-    """Return the schema of a table with what it is partitioned by."""
-    return StructType([*SCHEMAS[table].fields, *(StructField(name, IntegerType()) for name in PARTITIONS[table])])
+    """Return the schema of a table with its bucket."""
+    return StructType([*SCHEMAS[table].fields, StructField("bucket", IntegerType())])
 
 
 def part_folder(table: str, generation: str, part: str) -> str:
     """Return the folder of a part, relative to the lake."""
-    named = zip(PARTITIONS[table], part.split("/"), strict=True)
-    return "/".join([f"aggregates/{table}/generation={generation}", *(f"{name}={value}" for name, value in named)])
+    return f"aggregates/{table}/generation={generation}/bucket={part}"
 
 
 def patch_folder(table: str, patch: str) -> str:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
@@ -28,7 +29,15 @@ from wireproof.spark.lake.aggregates import (
     read_table,
 )
 from wireproof.spark.lake.batches import Lake, Marker
-from wireproof.spark.lake.folding import KEYS, PARTITIONS, SCHEMAS, bucketed, case_days, case_stats, kept_runs
+from wireproof.spark.lake.folding import (
+    KEYS,
+    SCHEMAS,
+    bucketed,
+    case_days,
+    case_stats,
+    crowded_runs,
+    kept_runs,
+)
 from wireproof.spark.session import for_records
 
 RECORDS_A_BUCKET: Final = 1_500_000
@@ -62,17 +71,20 @@ def _rebuilt(lake: Lake, width: int) -> Refreshed:
     generation = _folder(number)
     tasks = _tasks(lake, width)
     parts: dict[str, dict[str, str]] = {}
-    records = bucketed(lake.records(), width)
+    records, runs = bucketed(lake.records(), width), lake.runs()
     needed = ("bucket", "column_id", "case", "day", "started", "run_key", "case_rank", "counts")
-    counted = records.where("counts").select(*needed).repartition(tasks, "bucket")
-    parts["case_days"] = _write_parts(lake, case_days(counted), "case_days", generation)
-    kept = F.broadcast(kept_runs(lake.runs()).select("run_key"))
-    latest = records.join(kept, on="run_key", how="left_semi").repartition(tasks, "bucket")
+    days = case_days(records.where("counts").select(*needed), crowded_runs(runs))
+    in_order = _laid(lake, days, "case_days", tasks).persist(StorageLevel.DISK_ONLY)
+    try:
+        parts["case_days"] = _write_parts(lake, in_order, "case_days", generation)
+        stats = _laid(lake, case_stats(in_order), "case_stats")
+        parts["case_stats"] = _write_parts(lake, stats, "case_stats", generation)
+    finally:
+        in_order.unpersist()
+    kept = F.broadcast(kept_runs(runs).select("run_key"))
+    latest = _laid(lake, records.join(kept, on="run_key", how="left_semi"), "latest", tasks)
     parts["latest"] = _write_parts(lake, latest, "latest", generation)
-    manifest = Manifest(generation=number, buckets=width, folded=_batches(lake.active), parts=parts)
-    days = read_table(lake, manifest, "case_days").repartition(tasks, "bucket")
-    parts["case_stats"] = _write_parts(lake, case_stats(days), "case_stats", generation)
-    publish(lake, manifest)
+    publish(lake, Manifest(generation=number, buckets=width, folded=_batches(lake.active), parts=parts))
     return Refreshed(generation=number, rebuilt=True, parts=sum(map(len, parts.values())))
 
 
@@ -201,38 +213,31 @@ def _folded(lake: Lake, manifest: Manifest) -> Manifest:
         for table in manifest.patches:
             touched = {part_of(manifest, key) for key in keys_of(manifest, table)}
             whole = read_table(lake, manifest, table, parts=touched)
-            tasks = _tasks(lake, len({part.split("/")[0] for part in touched}))
-            written = _write_parts(lake, whole.repartition(tasks, "bucket"), table, generation)
+            laid = _laid(lake, whole, table, _tasks(lake, len(touched)))
+            written = _write_parts(lake, laid, table, generation)
             for part in touched:
                 parts[table].pop(part, None)
             parts[table].update(written)
     return replace(manifest, parts=parts, patches={})
 
 
-def _write_parts(lake: Lake, frame: DataFrame, table: str, generation: str) -> dict[str, str]:
-    """Write the parts of a table that a frame has, one sorted file each; return part -> generation.
+def _laid(lake: Lake, frame: DataFrame, table: str, tasks: int | None = None) -> DataFrame:
+    """Return the rows of parts in order, each bucket in one of `tasks` partitions (None: it is in one already).
 
-    A bucket must be whole in one partition of the frame. The union makes every field nullable in each file, however
-    the frame was made, so that equal rows are equal bytes.
+    The union makes every field nullable, however the frame was made, so that equal rows are equal bytes.
     """
-    names = PARTITIONS[table]
-    path = f"aggregates/{table}/generation={generation}"
     nothing = lake.session.createDataFrame([], part_schema(table))
     whole = nothing.unionByName(frame.select(*nothing.columns))
-    ordered = whole.sortWithinPartitions(*names, *KEYS[table])
-    ordered.write.partitionBy(*names).mode("overwrite").parquet(lake.storage.uri(path))
-    return dict.fromkeys(_parts_below(lake, path, len(names)), generation)
+    together = whole if tasks is None else whole.repartition(tasks, "bucket")
+    return together.sortWithinPartitions("bucket", *KEYS[table])
 
 
-def _parts_below(lake: Lake, path: str, depth: int) -> Iterable[str]:
-    if depth == 0:
-        yield ""
-        return
-    for entry in lake.storage.entries(path):
-        if entry.is_folder and "=" in entry.name:
-            value = entry.name.partition("=")[2]
-            for rest in _parts_below(lake, f"{path}/{entry.name}", depth - 1):
-                yield f"{value}/{rest}" if rest else value
+def _write_parts(lake: Lake, laid: DataFrame, table: str, generation: str) -> dict[str, str]:
+    """Write rows that `_laid` returned, one file for each part; return part -> generation."""
+    path = f"aggregates/{table}/generation={generation}"
+    laid.write.partitionBy("bucket").mode("overwrite").parquet(lake.storage.uri(path))
+    names = [entry.name.partition("=") for entry in lake.storage.entries(path) if entry.is_folder]
+    return {value: generation for name, _, value in names if name == "bucket"}
 
 
 def _folder(generation: int) -> str:

@@ -79,7 +79,7 @@ def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(spark: SparkSessi
     ]
     assert set(Aggregates(lake).manifest.patches) == {"case_days", "case_stats", "latest"}
     patched = rows(lake)
-    assert fold_patches(lake).parts == 4
+    assert fold_patches(lake).parts == 3
     assert fold_patches(lake).generation is None
     folded = digests(lake)
     assert Aggregates(lake).manifest.patches == {}
