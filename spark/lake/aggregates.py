@@ -142,7 +142,7 @@ def _read_parts(
         return lake.session.createDataFrame([], schema)
     base = lake.storage.uri(f"aggregates/{table}")
     read = lake.session.read.schema(schema).options(**PARQUET, basePath=base)
-    return read.parquet(*paths).select(*schema.fieldNames())
+    return read.parquet(*paths).to(schema)
 
 
 def _read_patches(lake: Lake, manifest: Manifest, table: str, patches: Collection[str]) -> DataFrame:

@@ -161,7 +161,7 @@ class Lake:
         if not paths:
             return self.session.createDataFrame([], whole)
         read = self.session.read.schema(whole).options(**PARQUET, basePath=self.storage.uri(table)).parquet(*paths)
-        return read.select(*whole.fieldNames())
+        return read.to(whole)
 
     def _current(self, frame: DataFrame, chosen: Sequence[Marker]) -> DataFrame:
         """Leave out runs of which a later batch has more. They are few: their list is part of the plan."""

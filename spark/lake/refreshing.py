@@ -31,7 +31,6 @@ from wireproof.spark.lake.aggregates import (
 from wireproof.spark.lake.batches import Lake, Marker
 from wireproof.spark.lake.folding import (
     KEYS,
-    SCHEMAS,
     bucketed,
     case_days,
     case_stats,
@@ -201,7 +200,7 @@ def _latest_anew(lake: Lake, columns: Sequence[int]) -> DataFrame:
 
 
 def _write_patch(lake: Lake, frame: DataFrame, table: str, patch: str) -> None:
-    ordered = frame.select(*SCHEMAS[table].fieldNames()).sortWithinPartitions(*KEYS[table])
+    ordered = frame.drop("bucket").sortWithinPartitions(*KEYS[table])
     ordered.write.mode("overwrite").parquet(lake.storage.uri(patch_folder(table, patch)))
 
 

@@ -149,7 +149,7 @@ def stored_schema(version: int) -> StructType:
 
 
 def migrated(records: DataFrame, version: int) -> DataFrame:
-    """Return records of a format as RECORDS. Raises `KeyError` for a format that nobody wrote."""
+    """Return records of a format, with `batch`, as RECORDS. Raises `KeyError` for a format that nobody wrote."""
     if version == FORMAT:
-        return records.select(*RECORDS.fieldNames())
+        return records.drop("batch")
     return OLDER[version][1](records).select(*RECORDS.fieldNames())
