@@ -13,6 +13,9 @@ RECORD_SCHEMA_ID: Final = "wireproof.record/1"
 
 WORST_FIRST: Final = ("crash", "hang", "fail", "lenient", "harness_error", "untestable", "unsupported", "pass")
 """Every verdict, the most important first."""
+NOT_REQUIRED: Final = "not_required"
+"""What a cell counts in place of a verdict where the requirement set of the run asks for no play of a case."""
+COUNTED: Final = (*WORST_FIRST, NOT_REQUIRED)
 BLAMING: Final = ("crash", "hang", "fail", "lenient")
 """Verdicts that count for one clause only: the one that they are blamed on."""
 SCORED: Final = ("pass", *BLAMING)

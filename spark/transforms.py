@@ -17,7 +17,9 @@ from wireproof.spark.schemas import (
     BLAMING,
     CLASSIFIED,
     COLUMN_KEY,
+    COUNTED,
     LEVELS,
+    NOT_REQUIRED,
     RECORD,
     RECORD_SCHEMA_ID,
     REQUIRED,
@@ -162,7 +164,13 @@ def without_repeats(records: DataFrame) -> DataFrame:
 
 
 def _worst_first() -> Column:
-    return F.array_position(F.array(*[F.lit(verdict) for verdict in WORST_FIRST]), F.col("verdict"))
+    return F.array_position(F.array(*[F.lit(verdict) for verdict in COUNTED]), F.col("verdict"))
+
+
+def required(records: DataFrame) -> DataFrame:
+    """Replace the verdict of plays that decide nothing by NOT_REQUIRED: the requirement set does not ask for them."""
+    decides = F.col("not_required").isNull()
+    return records.withColumn("verdict", F.when(decides, F.col("verdict")).otherwise(NOT_REQUIRED))
 
 
 def charged(records: DataFrame) -> DataFrame:
@@ -174,7 +182,7 @@ def by_clause(records: DataFrame) -> DataFrame:
     """Return cells for each column, group, clause and level; other clauses of a blamed record count as untestable."""
     blaming = F.col("verdict").isin(*BLAMING)
     clauses = F.when(blaming, F.array_union("clauses", F.array("charged"))).when(~blaming, F.array_distinct("clauses"))
-    each = charged(with_differing(records)).withColumn("clause", F.explode(clauses))
+    each = charged(with_differing(required(records))).withColumn("clause", F.explode(clauses))
     at_fault = F.col("clause") == F.col("charged")
     verdict = F.when(~blaming | at_fault, F.col("verdict")).when(blaming & ~at_fault, "untestable")
     return _cells(each.withColumn("verdict", verdict), "group", "clause", "level")
@@ -182,7 +190,7 @@ def by_clause(records: DataFrame) -> DataFrame:
 
 def by_group(records: DataFrame) -> DataFrame:
     """Return cells for each column, group and level: every case once, with its worst verdict."""
-    return _cells(with_differing(records), "group", "level")
+    return _cells(with_differing(required(records)), "group", "level")
 
 
 def with_differing(records: DataFrame) -> DataFrame:
@@ -196,16 +204,18 @@ def with_differing(records: DataFrame) -> DataFrame:
 def _cells(records: DataFrame, *row: str) -> DataFrame:
     """Count the worst verdicts of cases; k of n is null for MAY, which is never scored.
 
+    A case counts as NOT_REQUIRED only if none of its plays is required.
+
     `plays` is the number of records of a cell; `differing` holds each segmentation once for each case that differs in
     it.
     """
-    verdicts = F.array(*[F.lit(verdict) for verdict in WORST_FIRST])
+    verdicts = F.array(*[F.lit(verdict) for verdict in COUNTED])
     cases = (
         records.groupBy(*COLUMN_KEY, *row, "case")
         .agg(F.min(_worst_first()).alias("rank"), F.count("*").alias("plays"), F.first("differing").alias("differing"))
         .withColumn("verdict", F.element_at(verdicts, F.col("rank").cast("int")))
     )
-    counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in WORST_FIRST]
+    counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in COUNTED]
     scored = F.col("level").isin(*SCORED_LEVELS)
     total = F.lit(0)
     for verdict in SCORED:
@@ -231,7 +241,9 @@ def may_answers(records: DataFrame) -> DataFrame:
 def evidence(records: DataFrame, limit: int) -> DataFrame:
     """Return the first `limit` records of each cell that are neither pass nor unsupported; `of` is their number."""
     cell = [*COLUMN_KEY, "group", "level", "charged"]
-    order = Window.partitionBy(*cell).orderBy(_worst_first(), "case", "delivery", "record_id")
+    order = Window.partitionBy(*cell).orderBy(
+        F.col("not_required").isNotNull(), _worst_first(), "case", "delivery", "record_id"
+    )
     kept = charged(records.where(~F.col("verdict").isin("pass", "unsupported")))
     numbered = kept.withColumns(
         {"number": F.row_number().over(order), "of": F.count("*").over(Window.partitionBy(*cell))}

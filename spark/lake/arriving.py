@@ -37,7 +37,7 @@ def staged(classified: DataFrame) -> DataFrame:
         {
             "column_id": F.when(is_record, column_id()),
             "run_key": F.when(is_record, run_key()),
-            "rank": rank(),
+            "rank": F.when(F.col("not_required").isNull(), rank()),
             "evidence": F.when(kept, wire),
             "evidence_id": F.when(kept, F.substring(F.sha2(F.to_json(wire), 256), 1, 32)),
         }
@@ -124,14 +124,17 @@ def arriving_records(staged_lines: DataFrame, taken: DataFrame, files: int) -> D
     laid = records.repartition(1) if files == 1 else records.repartitionByRange(files, *place)
     of_case = [*place, "run_key", "case"]
     repeat = F.row_number().over(
-        Window.partitionBy(*of_case, "record_id").orderBy("rank", "source", "duration_us", "evidence_id")
+        Window.partitionBy(*of_case, "record_id").orderBy(
+            F.asc_nulls_last("rank"), "source", "duration_us", "evidence_id"
+        )
     )
     once = laid.withColumn("repeat", repeat).where(F.col("repeat") == 1)
     plays = Window.partitionBy(*of_case)
     marked = once.withColumns(
         {
             "case_rank": F.min("rank").over(plays),
-            "counts": F.row_number().over(plays.orderBy("record_id")) == 1,
+            "counts": F.col("rank").isNotNull()
+            & (F.row_number().over(plays.orderBy(F.col("rank").isNull(), "record_id")) == 1),
         }
     )
     ordered = marked.sortWithinPartitions(*of_case, "record_id")

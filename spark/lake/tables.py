@@ -46,6 +46,7 @@ RECORDS: Final = StructType(
         StructField("level", _text),
         StructField("clauses", ArrayType(_text)),
         StructField("verdict", _text),
+        StructField("not_required", _text),
         StructField("blamed", _text),
         StructField("guilty", _text),
         StructField("observed", _text),
@@ -58,8 +59,9 @@ RECORDS: Final = StructType(
         StructField("counts", BooleanType()),
     ]
 )
-"""One row a play. `case_rank` is the worst verdict of the case in this run, over all segmentations (1: crash, 8: pass);
-`counts` is true for one play of each case of a run, so that `where counts` is one row a case."""
+"""One row a play. `case_rank` is the worst verdict of the case in this run, over all segmentations (1: crash, 8: pass),
+of plays that the requirement set asks for; `counts` is true for one of these of each case of a run, so that
+`where counts` is one row a case."""
 
 EVIDENCE: Final = StructType(
     [

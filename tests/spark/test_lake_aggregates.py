@@ -136,6 +136,7 @@ def test_what_is_not_scored_neither_passes_nor_flips(spark: SparkSession, tmp_pa
         for number, verdict in enumerate(["pass", "harness_error", "pass", "lenient", "unsupported"])
         for record in run(number, f"2026-01-0{number + 1}", {"A": verdict})
     ]
+    runs += run(6, "2026-01-06", {"A": "fail", "B": "fail"}, not_required="newer than throttr@1")
     lake = commit_runs(spark, tmp_path / "lake", runs)
     refresh(lake)
     assert stats(lake) == {"A": (3, 2, 1, "2026-01-04", 0, 3)}

@@ -219,6 +219,19 @@ def test_a_case_counts_once_with_the_worst_of_its_segmentations(records: Records
     assert rows(transforms.by_clause(frame), "k", "n", "hang", "plays") == [(1, 2, 1, 5)]
 
 
+def test_what_the_requirement_set_does_not_ask_for_is_counted_apart(records: Records) -> None:
+    fails, newer = {"verdict": "fail", "blamed": "THR-INSERT-1"}, {"not_required": "newer than throttr@1"}
+    frame = records(
+        {"case": "asked for"},
+        {"case": "newer", **fails, **newer},
+        {"case": "in one segmentation", "delivery": "bytes", **fails, **newer},
+        {"case": "in one segmentation"},
+    )
+
+    for cells in (transforms.by_group(frame), transforms.by_clause(frame)):
+        assert rows(cells, "k", "n", "fail", "untestable", "not_required", "differing") == [(2, 2, 0, 0, 1, [])]
+
+
 def test_segmentations_in_which_a_case_fails_that_passes_otherwise_are_named(records: Records) -> None:
     frame = records(
         {"case": "1"},
