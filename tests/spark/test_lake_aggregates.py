@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.spark.lakes import commit_runs
 from wireproof.spark.lake import refreshing
-from wireproof.spark.lake.aggregates import Aggregates, part_folder
+from wireproof.spark.lake.aggregates import Aggregates, part_folder, read_table
 from wireproof.spark.lake.batches import Lake, LakeError
 from wireproof.spark.lake.folding import SCHEMAS
 from wireproof.spark.lake.refreshing import fold_patches, rebuild, refresh
@@ -79,6 +79,12 @@ def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(spark: SparkSessi
     ]
     assert set(Aggregates(lake).manifest.patches) == {"case_days", "case_stats", "latest"}
     patched = rows(lake)
+    aggregates = Aggregates(lake)
+    mine = read_table(lake, aggregates.manifest, "case_days", columns=[8, 10])
+    assert all("/bucket=0/" in file for file in mine.inputFiles())
+    plans = [frame._jdf.queryExecution().toString() for frame in (mine, aggregates.table("case_days"))]
+    assert "In(column_id, [8,10])" in plans[0]
+    assert not [word for plan in plans for word in ("Join", "CartesianProduct", "UDF", "Exchange") if word in plan]
     assert fold_patches(lake).parts == 3
     assert fold_patches(lake).generation is None
     folded = digests(lake)
