@@ -8,20 +8,22 @@ a day); readers take these instead of the rows that the parts have. `refreshing.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from wireproof.spark.lake.batches import PARQUET, Lake, LakeError
 from wireproof.spark.lake.folding import SCHEMAS, bucketed
 from wireproof.spark.lake.storage import NotWrittenError
+from wireproof.spark.lake.tables import is_one_of, no_rows
 
 MANIFEST_SCHEMA_ID: Final = "wireproof.aggregates/1"
 MANIFESTS: Final = "_aggregates"
+KEYED_BY: Final = {"case_days": ("column_id", "day"), "case_stats": ("column_id",), "latest": ("column_id",)}
 
 Key = tuple[int] | tuple[int, str]
 """What a patch replaces: (column_id,), of CASE_DAYS (column_id, day)."""
@@ -98,12 +100,8 @@ def read_table(
         return frame
     names = KEYED_BY[table]
     patches = _read_patches(lake, manifest, table, set(keys.values()))
-    mine = patches.where(_is_one_of((*names, "patch"), [(*key, patch) for key, patch in keys.items()]))
-    return frame.where(~_is_one_of(names, list(keys))).unionByName(mine.select(*frame.columns))
-
-
-KEYED_BY: Final = {"case_days": ("column_id", "day"), "case_stats": ("column_id",), "latest": ("column_id",)}
-_TYPES: Final = {"column_id": "long", "day": "date", "patch": "string"}
+    mine = patches.where(is_one_of((*names, "patch"), [(*key, patch) for key, patch in keys.items()]))
+    return frame.where(~is_one_of(names, list(keys))).unionByName(mine.select(*frame.columns))
 
 
 def keys_of(manifest: Manifest, table: str) -> dict[Key, str]:
@@ -120,14 +118,6 @@ def part_of(manifest: Manifest, key: Key) -> str:
     return str(key[0] % manifest.buckets)
 
 
-def _is_one_of(names: Sequence[str], values: Sequence[tuple[int | str, ...]]) -> Column:
-    """Return whether the columns have one of the values; a set is searched, and a plan does not grow by a join."""
-    typed = [[F.lit(one).cast(_TYPES[name]) for name, one in zip(names, value, strict=True)] for value in values]
-    if len(names) == 1:
-        return F.col(names[0]).isin(*[one for (one,) in typed])
-    return F.struct(*names).isin(*[F.struct(*[c.alias(n) for c, n in zip(one, names, strict=True)]) for one in typed])
-
-
 def _read_parts(
     lake: Lake, manifest: Manifest, table: str, columns: Collection[int] | None, parts: Collection[str] | None
 ) -> DataFrame:
@@ -139,7 +129,7 @@ def _read_parts(
         if (buckets is None or part in buckets) and (parts is None or part in parts)
     ]
     if not paths:
-        return lake.session.createDataFrame([], schema)
+        return no_rows(lake.session, schema)
     base = lake.storage.uri(f"aggregates/{table}")
     read = lake.session.read.schema(schema).options(**PARQUET, basePath=base)
     return read.parquet(*paths).to(schema)

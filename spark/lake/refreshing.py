@@ -37,6 +37,7 @@ from wireproof.spark.lake.folding import (
     crowded_runs,
     kept_runs,
 )
+from wireproof.spark.lake.tables import is_one_of, no_rows
 from wireproof.spark.session import for_records
 
 RECORDS_A_BUCKET: Final = 1_500_000
@@ -185,9 +186,7 @@ def _days_anew(lake: Lake, touched: Sequence[_Touch]) -> DataFrame:
     records = lake.records(protocols, months).where("counts").where(near)
     pairs = {(touch.column_id, touch.day) for touch in touched}
     if len(pairs) < len(columns) * len(days):
-        listed = lake.session.createDataFrame(sorted(pairs), "column_id long, day string")
-        these = F.broadcast(listed.withColumn("day", F.col("day").cast("date")))
-        records = records.join(these, on=["column_id", "day"], how="left_semi")
+        records = records.where(is_one_of(("column_id", "day"), sorted(pairs)))
     return case_days(bucketed(records, 1).coalesce(1))
 
 
@@ -225,7 +224,7 @@ def _laid(lake: Lake, frame: DataFrame, table: str, tasks: int | None = None) ->
 
     The union makes every field nullable, however the frame was made, so that equal rows are equal bytes.
     """
-    nothing = lake.session.createDataFrame([], part_schema(table))
+    nothing = no_rows(lake.session, part_schema(table))
     whole = nothing.unionByName(frame.select(*nothing.columns))
     together = whole if tasks is None else whole.repartition(tasks, "bucket")
     return together.sortWithinPartitions("bucket", *KEYS[table])

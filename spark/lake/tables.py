@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 from pyspark.sql.types import (
     ArrayType,
@@ -138,6 +138,25 @@ def passed() -> Column:
     """Return 1 for a case that passed, 0 for one that is blamed on the target, null for what is not scored."""
     ranked = F.col("case_rank")
     return F.when(ranked == PASS_RANK, 1).when(ranked <= LAST_BLAMING_RANK, 0)
+
+
+_KEY_TYPES: Final = {"column_id": "long", "run_key": "long", "day": "date"}
+
+
+def is_one_of(names: Sequence[str], values: Sequence[Sequence[int | str]]) -> Column:
+    """Return whether the columns have one of the values: a set is searched, and the plan has no join."""
+    typed = [
+        [F.lit(one).cast(_KEY_TYPES.get(name, "string")) for name, one in zip(names, value, strict=True)]
+        for value in values
+    ]
+    if len(names) == 1:
+        return F.col(names[0]).isin(*[one for (one,) in typed])
+    return F.struct(*names).isin(*[F.struct(*[c.alias(n) for c, n in zip(one, names, strict=True)]) for one in typed])
+
+
+def no_rows(session: SparkSession, schema: StructType) -> DataFrame:
+    """Return an empty frame. `createDataFrame` would start Python on the executors."""
+    return session.range(0).select(*[F.lit(None).cast(field.dataType).alias(field.name) for field in schema])
 
 
 OLDER: Final[dict[int, tuple[tuple[str, ...], Callable[[DataFrame], DataFrame]]]] = {}

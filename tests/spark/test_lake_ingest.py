@@ -122,6 +122,13 @@ def test_only_the_folders_asked_for_are_read(
     assert "/protocol=throttr/month=2026-02/" in files[0]
 
 
+def test_no_step_needs_python_on_executors(open_lake: Callable[[], Lake]) -> None:
+    lake = open_lake()
+    for frame in (lake.runs(), lake.records(), lake.quarantine()):
+        assert "ExistingRDD" not in frame._jdf.queryExecution().executedPlan().toString()
+        assert frame.collect() == []
+
+
 def test_a_batch_of_a_newer_format_is_refused(open_lake: Callable[[], Lake]) -> None:
     lake = open_lake()
     marker = {"schema": "wireproof.batch/1", "batch": "b", "number": 1, "committed_at": "x", "format": 99}
