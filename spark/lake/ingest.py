@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 
 from wireproof.spark.lake import arriving
 from wireproof.spark.lake.batches import Lake, Marker, new_batch, now
+from wireproof.spark.lake.tables import EVIDENCE
 from wireproof.spark.transforms import classified
 
 ROWS_A_FILE = 500_000
@@ -138,7 +139,7 @@ def _write_runs(lake: Lake, stage: DataFrame, taken: DataFrame, batch: str, foun
             writing.result()
     if not found.with_evidence:
         return 0
-    return lake.session.read.parquet(lake.storage.uri(lake.folder("evidence", batch))).count()
+    return lake.session.read.schema(EVIDENCE).parquet(lake.storage.uri(lake.folder("evidence", batch))).count()
 
 
 def write_table(lake: Lake, frame: DataFrame, table: str, batch: str) -> None:
