@@ -46,7 +46,7 @@ def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerato
             if not isinstance(event, expected):
                 allowed(talk, judge.missing(line.name))
                 raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
-            allowed(talk, judge.heard(line.name, event, talk.now_ns))
+            allowed(talk, judge.received(line.name, event, talk.now_ns))
             if judge.expects_answers:
                 allowed(talk, judge.unexpected(talk.now_ns))
 

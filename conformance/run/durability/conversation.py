@@ -110,7 +110,7 @@ class Speaker:
         self._socket.settimeout(self._timeout)
         self._socket.sendall(b"".join(self.side.send(one) for one in messages))
 
-    def hear(self, timeout: float | None = None) -> Message | None:
+    def receive(self, timeout: float | None = None) -> Message | None:
         """Return the next message, None where none comes in `timeout` seconds.
 
         Raises `OSError` at the end, and `GoneError` where the server says what is not due.

@@ -95,11 +95,11 @@ class Load:
                         self._ledgers[queue].published[body] = count
                     on_the_way.append((queue, body))
                     speaker.say(self._talk.message("publish", queue=queue, body=body))
-                said = speaker.hear()
-                if said is None:
+                message = speaker.receive()
+                if message is None:
                     return
                 queue, body = on_the_way.pop(0)
-                if self._talk.is_ok(said):
+                if self._talk.is_ok(message):
                     with self._lock:
                         self._ledgers[queue].acknowledged[body] = None
                     self.first_acknowledged.set()
@@ -110,8 +110,8 @@ class Load:
         with Speaker(self._talk, "", self._server) as speaker:
             speaker.say(self._talk.message("replay" if is_replayed else "follow", queue=queue.name))
             while not self._stop.is_set():
-                said = speaker.hear(TICK)
-                one = None if said is None else self._talk.delivered(said)
+                message = speaker.receive(TICK)
+                one = None if message is None else self._talk.delivered(message)
                 if one is None:
                     continue
                 if is_replayed:

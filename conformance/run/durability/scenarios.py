@@ -96,9 +96,9 @@ class DurabilityRun:
             for one in self.talk.queues:
                 self.ledgers.setdefault(one.name, Ledger())
                 speaker.say(self.talk.message("create", queue=one.name, **one.settings))
-                said = speaker.hear()
-                if said is None or not self.talk.is_ok(said):
-                    breaches.append(BrokenPromise("queues", f"{one.name.decode()} cannot be made: {said}"))
+                message = speaker.receive()
+                if message is None or not self.talk.is_ok(message):
+                    breaches.append(BrokenPromise("queues", f"{one.name.decode()} cannot be made: {message}"))
         return breaches
 
     def kill(self) -> None:
@@ -113,8 +113,8 @@ class DurabilityRun:
             for body in bodies:
                 self.ledgers[queue].published[body] = 0
                 speaker.say(self.talk.message("publish", queue=queue, body=body))
-                said = speaker.hear()
-                if said is not None and self.talk.is_ok(said):
+                message = speaker.receive()
+                if message is not None and self.talk.is_ok(message):
                     self.ledgers[queue].acknowledged[body] = None
                     done.append(body)
         return done
@@ -122,21 +122,21 @@ class DurabilityRun:
     def read(self, queue: bytes, how: str, quiet: float = QUIET) -> tuple[Replayed, list[BrokenPromise]]:
         """Subscribe and read until nothing comes; compare the topic id with that of earlier lives."""
         found, breaches = [], []
-        told = self.talk.document["subscribed"]
+        subscribed = self.talk.document["subscribed"]
         with Speaker(self.talk, "", self.server.address) as speaker:
             speaker.say(self.talk.message(how, queue=queue))
-            is_told = False
-            while (said := speaker.hear(quiet if is_told else None)) is not None:
-                if told["name"] == said.NAME:
-                    is_told = True
-                    topic = getattr(said, told["id"])
+            is_subscribed = False
+            while (message := speaker.receive(quiet if is_subscribed else None)) is not None:
+                if subscribed["name"] == message.NAME:
+                    is_subscribed = True
+                    topic = getattr(message, subscribed["id"])
                     if self.topics.setdefault(queue, topic) != topic:
                         breaches.append(
                             BrokenPromise("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}")
                         )
-                elif (one := self.talk.delivered(said)) is not None:
+                elif (one := self.talk.delivered(message)) is not None:
                     found.append(one)
-            if not is_told:
+            if not is_subscribed:
                 breaches.append(BrokenPromise("queues", f"nobody can subscribe {queue.decode()} any more"))
         return found, breaches
 
