@@ -68,7 +68,8 @@ db.execute(f'''copy (
     record_id, role, implementation, implementation_version, protocol, profile, variant, "case", title, "group",
     level, clauses, verdict, blamed, guilty, observed, delivery, step, byte,
     case when verdict = 'fail' then '01 02' end as expected, case when verdict = 'fail' then '01 03' end as got,
-    case when verdict = 'fail' then [{packet}, {packet}] else [] end as exchange, duration_us, 330 as run_cases, run_key as folder
+    case when verdict = 'fail' then [{packet}, {packet}] else [] end as exchange, duration_us,
+    330 as run_cases, run_key as folder
   from records) to '{out}' (format json, partition_by (folder), filename_pattern 'records')''')
 for file in pathlib.Path(out).rglob("records*.json"):
     file.rename(file.with_name("records.jsonl"))
