@@ -19,9 +19,9 @@ from wireproof.spark.starting import SMALL_INPUT, RefusedError, input_files, ses
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from wireproof.spark.lake.aggregates import Refreshed
     from wireproof.spark.lake.batches import Lake
     from wireproof.spark.lake.ingest import Ingested
+    from wireproof.spark.lake.refreshing import Refreshed
 
 DONE, REFUSED = 0, 2
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         files = input_files(options.runs) if options.runs and not options.follow else []
         size = sum(file.stat().st_size for file in files)
-        small = bool(files) and size < SMALL_INPUT and not (options.rebuild or options.compact)
+        small = size < SMALL_INPUT and not (options.rebuild or options.compact or options.follow)
         with session_for("ingest", options.master, small=small) as session:
             _work(session, files, options)
     except (RefusedError, JavaNotFoundError) as refusal:
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--master", help="Spark master (default: that of spark-submit, else local[*])")
     parser.add_argument("--no-refresh", action="store_true", help="leave the aggregates for later")
     parser.add_argument("--rebuild", action="store_true", help="make all aggregates anew; the result is the same")
-    parser.add_argument("--compact", action="store_true", help="merge small batches into one")
+    parser.add_argument("--compact", action="store_true", help="merge small batches and patches")
     parser.add_argument(
         "--vacuum", type=float, metavar="HOURS", help="delete what no batch names and is older than so many hours"
     )
@@ -120,13 +120,13 @@ def tell_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:
     if refreshed.generation is None:
         say("aggregates were up to date")
         return
-    how = "rebuilt" if refreshed.rebuilt else f"refreshed {refreshed.parts} parts of"
-    say(f"{how} the aggregates: generation {refreshed.generation}, {refreshed.columns} columns touched")
+    how = "rebuilt" if refreshed.rebuilt else f"patched {refreshed.columns} columns of"
+    say(f"{how} the aggregates: generation {refreshed.generation}")
 
 
 def _maintain(session: SparkSession, options: argparse.Namespace) -> None:
-    from wireproof.spark.lake.aggregates import rebuild, refresh
     from wireproof.spark.lake.batches import Lake
+    from wireproof.spark.lake.refreshing import fold_patches, rebuild, refresh
     from wireproof.spark.lake.upkeep import compact, vacuum
 
     if options.compact:
@@ -136,6 +136,9 @@ def _maintain(session: SparkSession, options: argparse.Namespace) -> None:
         tell_refresh(rebuild(Lake(session, options.lake)), print)
     elif not options.no_refresh:
         tell_refresh(refresh(Lake(session, options.lake)), print)
+    if options.compact:
+        folded = fold_patches(Lake(session, options.lake))
+        print(f"folded patches into {folded.parts} parts of the aggregates" if folded.parts else "no patches to fold")
     if options.vacuum is not None:
         print(f"deleted {vacuum(Lake(session, options.lake), options.vacuum)} folders and files that nothing names")
 

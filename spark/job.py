@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,32 +91,42 @@ def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> Json:
 
 
 def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Collected:
+    """Read the files twice: all for their runs, then those of the runs that are kept. Nothing wide is held."""
+    from pyspark import StorageLevel
+
     from wireproof.spark import transforms as t
     from wireproof.spark.matrix import Collected
 
-    lines = t.classified(read_lines(session, files)).persist()
-    by_source = _rows(t.line_counts(lines))
+    cases = t.cases_of(t.classified(read_lines(session, files))).persist(StorageLevel.DISK_ONLY)
+    by_source = _rows(t.line_counts(cases))
     counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
     cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
-    records = t.accepted(lines)
     if not any(row["kind"] == "record" for row in counts):
         raise RefusedError(_nothing_to_fold(counts))
-    runs = _written(t.runs_of(records, cut_short).coalesce(1), parquet / "runs")
+    runs = _written(t.runs_of(cases, cut_short).coalesce(1), parquet / "runs")
+    kept = {path_of(row["source"]) for row in t.latest_records(cases, runs).select("source").distinct().collect()}
+    cases.unpersist()
+    records = t.accepted(t.classified(read_lines(session, [file for file in files if file in kept])))
     latest = _written(t.without_repeats(t.latest_records(records, runs)), parquet / "latest_records")
-    lines.unpersist()
     tables = {
         "clause_cells": (t.by_clause(latest), "cells_by_clause"),
         "group_cells": (t.by_group(latest), "cells_by_group"),
         "may_answers": (t.may_answers(latest), "may_answers"),
     }
-    return Collected(
-        **{name: _rows(_written(frame.coalesce(1), parquet / table)) for name, (frame, table) in tables.items()},
-        evidence=_rows(t.evidence(latest, EVIDENCE_PER_CELL)),
-        runs=_rows(runs),
-        line_counts=counts,
-        files={_shown(file): is_damaged(file) for file in files},
-        incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
-    )
+    with ThreadPoolExecutor(2) as both:
+        cells = {
+            name: both.submit(lambda frame, table: _rows(_written(frame, parquet / table)), frame.coalesce(1), table)
+            for name, (frame, table) in tables.items()
+        }
+        evidence = both.submit(_rows, t.evidence(latest, EVIDENCE_PER_CELL))
+        return Collected(
+            **{name: rows.result() for name, rows in cells.items()},
+            evidence=evidence.result(),
+            runs=_rows(runs),
+            line_counts=counts,
+            files={_shown(file): is_damaged(file) for file in files},
+            incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
+        )
 
 
 def read_lines(session: SparkSession, files: Sequence[Path]) -> DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -103,6 +104,17 @@ def _write_wrapper(home: Path, text: str) -> None:
     fresh.write_text(text)
     fresh.chmod(0o755)
     fresh.replace(wrapper)
+
+
+def class_archive(environ: MutableMapping[str, str]) -> Path:
+    """Return where the archive of Spark's classes is, for the Java of JAVA_HOME and the installed PySpark.
+
+    A Java that finds it starts Spark in half the time; one that was changed since ignores it.
+    """
+    home = environ.get("JAVA_HOME", "")
+    package = importlib.util.find_spec("pyspark")
+    named = f"{home}\0{package.origin if package else ''}\0{importlib.metadata.version('pyspark')}"
+    return _cache(environ) / f"spark-{hashlib.sha256(named.encode()).hexdigest()[:12]}.jsa"
 
 
 def _cache(environ: MutableMapping[str, str]) -> Path:

@@ -145,6 +145,7 @@ def made_up_records(runs: DataFrame, plan: Plan) -> DataFrame:
         {
             "blamed": F.when(failing, F.col("clauses")[0]),
             "guilty": F.when(failing, "target"),
+            "not_required": F.lit(None).cast("string"),
             "observed": F.lit(None).cast("string"),
             "step": F.when(failing, F.lit(1).cast("long")),
             "byte": F.when(failing, F.lit(2).cast("long")),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wireproof.spark.schemas import SCORED_LEVELS, WORST_FIRST
+from wireproof.spark.schemas import COUNTED, SCORED_LEVELS
 
 MATRIX_SCHEMA_ID: Final = "wireproof.matrix/2"
 
@@ -161,7 +161,7 @@ def _cell(counts: Row, evidence: str | None) -> Json:
         "k": k,
         "n": n,
         "mark": _mark(counts),
-        "counts": {verdict: counts[verdict] for verdict in WORST_FIRST if counts.get(verdict)},
+        "counts": {verdict: counts[verdict] for verdict in COUNTED if counts.get(verdict)},
         "plays": counts["plays"],
         "differing": dict(sorted(Counter(counts["differing"]).items())),
         "evidence": evidence,
@@ -176,7 +176,9 @@ def _mark(counts: Row) -> str:
         return "lenient"
     if counts["untestable"] or counts["harness_error"]:
         return "untested"
-    return "pass" if counts["n"] else "unsupported"
+    if counts["n"]:
+        return "pass"
+    return "unsupported" if counts["unsupported"] else "not_required"
 
 
 def _totals(group_rows: Mapping[Key, Cells], width: int) -> list[Json]:
@@ -193,7 +195,7 @@ def _sum(cells: Cells) -> Json | None:
     present = [cell for cell in cells if cell is not None]
     if not present:
         return None
-    total: Json = dict.fromkeys((*WORST_FIRST, "k", "n", "plays"), 0)
+    total: Json = dict.fromkeys((*COUNTED, "k", "n", "plays"), 0)
     total["differing"] = []
     for cell in present:
         total["differing"] += Counter(cell["differing"]).elements()

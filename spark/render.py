@@ -14,11 +14,18 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from wireproof.spark.matrix import Json, Row, Rows, anchor, evidence_page, natural
-from wireproof.spark.schemas import SCORED, WORST_FIRST
+from wireproof.spark.schemas import COUNTED, SCORED
 
 TEMPLATES: Final = Path(__file__).resolve().parent.parent / "reports" / "templates"
 """Beside this package, in the project as in an installation."""
-SYMBOLS: Final = {"pass": "✓", "lenient": "~", "fail": "✗", "untested": "?", "unsupported": "\N{EN DASH}"}
+SYMBOLS: Final = {
+    "pass": "✓",
+    "lenient": "~",
+    "fail": "✗",
+    "untested": "?",
+    "unsupported": "\N{EN DASH}",
+    "not_required": "○",
+}
 NAMES_SHOWN: Final = 2
 """Most segmentations that a cell names; it gives the number of more."""
 HEX_SHOWN: Final = 1024
@@ -86,7 +93,7 @@ def under(cell: Row) -> str:
 
 def spelled(cell: Row) -> str:
     """Return a cell as text: its counts by verdict, and the segmentations in which cases fail that pass in others."""
-    counts = [f"{cell['counts'][verdict]} {verdict}" for verdict in reversed(WORST_FIRST) if verdict in cell["counts"]]
+    counts = [f"{cell['counts'][verdict]} {verdict}" for verdict in reversed(COUNTED) if verdict in cell["counts"]]
     text = f"{cell['k']} of {cell['n']}: " + ", ".join(counts).replace("_", " ")
     under = [f"{name} ({number} {'case' if number == 1 else 'cases'})" for name, number in cell["differing"].items()]
     return f"{text}; fails only under {', '.join(under)}" if under else text

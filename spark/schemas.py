@@ -13,6 +13,9 @@ RECORD_SCHEMA_ID: Final = "wireproof.record/1"
 
 WORST_FIRST: Final = ("crash", "hang", "fail", "lenient", "harness_error", "untestable", "unsupported", "pass")
 """Every verdict, the most important first."""
+NOT_REQUIRED: Final = "not_required"
+"""What a cell counts in place of a verdict where the requirement set of the run asks for no play of a case."""
+COUNTED: Final = (*WORST_FIRST, NOT_REQUIRED)
 BLAMING: Final = ("crash", "hang", "fail", "lenient")
 """Verdicts that count for one clause only: the one that they are blamed on."""
 SCORED: Final = ("pass", *BLAMING)
@@ -23,8 +26,6 @@ ROLES: Final = ("server", "client")
 
 COLUMN_KEY: Final = ("protocol", "profile", "variant", "role", "implementation", "implementation_version")
 """What identifies a column of a matrix; one run is kept for each."""
-
-CORRUPT_COLUMN: Final = "_corrupt_record"
 
 _text, _number = StringType(), LongType()
 
@@ -73,8 +74,6 @@ RECORD: Final = StructType(
         StructField("extra", MapType(_text, _text)),
     ]
 )
-
-PERMISSIVE_RECORD: Final = StructType([*RECORD.fields, StructField(CORRUPT_COLUMN, _text)])
 
 REQUIRED: Final = (
     "run_id",

@@ -12,6 +12,8 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from wireproof.spark.jvm import class_archive
+
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -20,15 +22,33 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.files.ignoreCorruptFiles": "true",  # a cut .gz: what is readable counts, the job names the file
+    "spark.sql.json.enablePartialResults": "false",  # a line with a field of another type is refused as a whole
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "2g",
 }
-QUICK_START = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=192m"
+LONG_JAVA = (
+    "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=20000 "
+    "-XX:Tier4CompileThreshold=200000 -XX:Tier4BackEdgeThreshold=600000"
+)
+"""In a job of a minute the optimizing compiler takes a third of the time: it gets the hottest methods only."""
+YOUNG_MB_A_CORE = 64
+"""Bounds the memory for short-lived objects, which otherwise grows up to a third of the heap before it is collected."""
+QUICK_QUERIES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
 }
-"""Halves the time for a few thousand records, most of which is compiling; slower code matters only for a long job."""
+"""For a few thousand records, where most of the time is compiling and planning."""
+MANY_RECORDS = 2_000_000
+"""Records above which queries are compiled and shuffled, however the session was started."""
+COMPILED_QUERIES = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": SETTINGS["spark.sql.adaptive.enabled"],
+    "spark.sql.shuffle.partitions": SETTINGS["spark.sql.shuffle.partitions"],
+}
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -41,20 +61,51 @@ def under_spark_submit() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def open_session(master: str | None, *, small: bool = False) -> SparkSession:
-    """Return a session on `master` (None: that of spark-submit, else local[*]); `small` input starts faster."""
+def open_session(master: str | None, *, small: bool = False, java: str | None = None) -> SparkSession:
+    """Return a session on `master` (None: that of spark-submit, else local[*]); `small` input starts faster.
+
+    `java`: options of a local Java, in place of the usual ones.
+    """
     builder = SparkSession.Builder().appName("wireproof matrix").config(map={**SETTINGS})
     if master is None and not under_spark_submit():
         master = "local[*]"
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
-            builder = builder.config(map={**LOOPBACK, **(QUICK_START if small else {})})
+            options = {"spark.driver.extraJavaOptions": java or java_options(small=small)}
+            builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
     return builder.getOrCreate()
 
 
-def close_session(session: SparkSession) -> None:
-    """Stop the session and wait for the exit of the JVM that it started; under spark-submit the JVM continues."""
+def java_options(*, small: bool) -> str:
+    """Return the options of a local Java: for small input such that it starts soon, else such that it lasts."""
+    archive = class_archive(os.environ)
+    shared = f"-XX:SharedArchiveFile={archive}" if archive.is_file() else "-Xshare:auto"
+    young = f"-XX:MaxNewSize={YOUNG_MB_A_CORE * max(2, os.cpu_count() or 1)}m"
+    return f"{QUICK_JAVA} {shared}" if small else f"{LONG_JAVA} {young} {shared}"
+
+
+@contextmanager
+def for_records(session: SparkSession, number: int) -> Iterator[None]:
+    """Compile the queries of the block if they are about many records, in a session that was started for few."""
+    if number < MANY_RECORDS:
+        yield
+        return
+    before = {name: session.conf.get(name) for name in COMPILED_QUERIES}
+    for name, value in COMPILED_QUERIES.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            session.conf.set(name, str(old))
+
+
+def close_session(session: SparkSession, seconds: float = EXIT_SECONDS) -> None:
+    """Stop the session and wait for the exit of the JVM that it started; under spark-submit the JVM continues.
+
+    A JVM that has not ended after `seconds` is killed.
+    """
     gateway = SparkContext._gateway
     session.stop()
     process = getattr(gateway, "proc", None)
@@ -64,7 +115,7 @@ def close_session(session: SparkSession) -> None:
     SparkContext._gateway = SparkContext._jvm = None
     process.stdin.close()
     try:
-        process.wait(EXIT_SECONDS)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -157,7 +157,7 @@ def disagreements(latest: DataFrame) -> DataFrame:
     An implementation passes a clause if nothing that it is blamed for is against it.
     """
     blamed = F.col("verdict").isin(*BLAMING)
-    each = charged(latest.where(F.col("verdict").isin(*SCORED))).withColumn(
+    each = charged(latest.where(F.col("not_required").isNull() & F.col("verdict").isin(*SCORED))).withColumn(
         "clause", F.explode(F.when(blamed, F.array("charged")).otherwise(F.array_distinct("clauses")))
     )
     row = ("protocol", "profile", "role", "group", "clause", "level")

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
-from pyspark.sql.types import ArrayType, StructField, StructType
+from pyspark.sql.types import ArrayType, StructType
 
 from wireproof.spark.schemas import (
     BLAMING,
     CLASSIFIED,
     COLUMN_KEY,
-    CORRUPT_COLUMN,
+    COUNTED,
     LEVELS,
-    PERMISSIVE_RECORD,
+    NOT_REQUIRED,
     RECORD,
     RECORD_SCHEMA_ID,
     REQUIRED,
@@ -41,22 +41,28 @@ FOREIGN_REASONS = (
 EXAMPLE_CHARACTERS = 160
 CUT_SHORT = "it was cut short, or is under way"
 """What a run is whose journal is still there."""
+PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 UTC = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
 def classified(lines: DataFrame, example_characters: int = EXAMPLE_CHARACTERS) -> DataFrame:
-    """Parse LINES into CLASSIFIED: one row for each line that is not blank."""
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_COLUMN}
-    ids_only = ArrayType(StructType([StructField("schema", RECORD["schema"].dataType)]))
-    as_array = F.from_json(F.concat(F.lit("["), "value", F.lit("]")), ids_only)  # "{..}{..}" parses as its first half
+    """Parse LINES into CLASSIFIED: one row for each line that is not blank.
+
+    Each line is parsed once, as the only element of an array, so that nothing may follow the object. A line with
+    anything wrong gives null, and its first field is parsed once more for the reason; this needs the session's setting
+    `spark.sql.json.enablePartialResults` to be false (session.py). Raises `ValueError` if it is not.
+    """
+    if lines.sparkSession.conf.get(PARTIAL_RESULTS) != "false":
+        raise ValueError(f"{PARTIAL_RESULTS} must be false: fields of another type would be taken for absent ones")
+    array = F.concat(F.lit("["), "value", F.lit("]"))
     parsed = lines.where(F.col("value").rlike(r"\S")).select(
-        "source",
-        "value",
-        F.size(as_array).eqNullSafe(F.lit(1)).alias("one_object"),
-        F.from_json("value", PERMISSIVE_RECORD, options).alias("record"),
+        "source", "value", F.from_json(array, ArrayType(RECORD)).alias("parsed")
     )
-    flat = parsed.select("source", "value", "one_object", "record.*").withColumn("started", _started())
-    judged = flat.withColumn("reason", _reason())
+    good = (F.size("parsed") == 1) & F.col("parsed")[0].isNotNull()
+    one = parsed.withColumn("record", F.when(good, F.col("parsed")[0]))
+    flat = one.select("source", "value", "record.*", F.col("record").isNull().alias("bad"))
+    ids = F.from_json(array, ArrayType(StructType([RECORD["schema"]])))
+    judged = flat.withColumns({"started": _started(), "ids": F.when(F.col("bad"), ids)}).withColumn("reason", _reason())
     example = F.when(F.col("reason").isNotNull(), F.substring("value", 1, example_characters))
     return judged.withColumns({"kind": _kind(), "example": example}).select(*CLASSIFIED.fieldNames())
 
@@ -67,15 +73,16 @@ def _started() -> Column:
 
 
 def _reason() -> Column:
-    another_schema = ~F.col("schema").eqNullSafe(F.lit(RECORD_SCHEMA_ID))
     missing = F.lit(False)
     for name in REQUIRED:
         missing = missing | F.col(name).isNull()
     no_clause = (F.size("clauses") < 1) | F.exists("clauses", lambda clause: clause.isNull())
+    bad, several = F.col("bad"), ~F.size("ids").eqNullSafe(F.lit(1))
+    schema = F.coalesce(F.col("ids")[0]["schema"], F.col("schema"))
     return (
-        F.when(~F.col("one_object"), "not one JSON object")
-        .when(another_schema, "another schema id")
-        .when(F.col(CORRUPT_COLUMN).isNotNull(), "a field has another type")
+        F.when(bad & several, "not one JSON object")
+        .when(~schema.eqNullSafe(F.lit(RECORD_SCHEMA_ID)), "another schema id")
+        .when(bad, "a field has another type")
         .when(missing | no_clause, "a field is missing")
         .when(~F.col("verdict").isin(*WORST_FIRST), "unknown verdict")
         .when(~F.col("level").isin(*LEVELS), "unknown level")
@@ -90,9 +97,22 @@ def _kind() -> Column:
     return kind.when(reason.isin(*FOREIGN_REASONS), "foreign")
 
 
-def line_counts(lines: DataFrame) -> DataFrame:
-    """CLASSIFIED -> source, kind, reason, count, example (of one such line)."""
-    return lines.groupBy("source", "kind", "reason").agg(F.count("*").alias("count"), F.min("example").alias("example"))
+def cases_of(lines: DataFrame) -> DataFrame:
+    """CLASSIFIED -> one row for each file, kind, reason, run and case: what `line_counts` and `runs_of` need of it."""
+    return lines.groupBy("source", "kind", "reason", *COLUMN_KEY, "run_id", "case").agg(
+        F.count("*").alias("lines"),
+        F.min("example").alias("example"),
+        F.max("started").alias("started"),
+        F.max("run_started_at").alias("run_started_at"),
+        F.max("partial").alias("said"),
+        F.max("run_cases").alias("planned"),
+    )
+
+
+def line_counts(cases: DataFrame) -> DataFrame:
+    """Rows of `cases_of` -> source, kind, reason, count, example (of one such line)."""
+    counted = (F.sum("lines").alias("count"), F.min("example").alias("example"))
+    return cases.groupBy("source", "kind", "reason").agg(*counted)
 
 
 def accepted(lines: DataFrame) -> DataFrame:
@@ -100,21 +120,25 @@ def accepted(lines: DataFrame) -> DataFrame:
     return lines.where(F.col("kind") == "record").drop("kind", "reason", "example")
 
 
-def runs_of(records: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
-    """Return every run with its number of records; `kept` marks one of each COLUMN_KEY: the latest that is complete.
+def runs_of(cases: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
+    """Rows of `cases_of` -> every run; `kept` marks one of each COLUMN_KEY: the latest that is complete.
 
     `partial` says why a run is not: what its records say, that its file is one of `cut_short` (values of `source`), or
     that there are records of fewer cases than they say. Only where no run is complete the latest partial one is kept.
     Ties: highest id.
     """
-    runs = records.groupBy(*COLUMN_KEY, "run_id").agg(
-        F.max("started").alias("started"),
-        F.max("run_started_at").alias("run_started_at"),
-        F.count("*").alias("records"),
-        F.max("partial").alias("said"),
-        F.max(F.col("source").isin(*cut_short)).alias("cut_short"),
-        F.count_distinct("case").alias("cases"),
-        F.max("run_cases").alias("planned"),
+    runs = (
+        cases.where(F.col("kind") == "record")
+        .groupBy(*COLUMN_KEY, "run_id")
+        .agg(
+            F.max("started").alias("started"),
+            F.max("run_started_at").alias("run_started_at"),
+            F.sum("lines").alias("records"),
+            F.max("said").alias("said"),
+            F.max(F.col("source").isin(*cut_short)).alias("cut_short"),
+            F.count_distinct("case").alias("cases"),
+            F.max("planned").alias("planned"),
+        )
     )
     counted = F.concat_ws(" ", "cases", F.lit("of"), "planned", F.lit("cases"))
     partial = F.coalesce(
@@ -140,7 +164,13 @@ def without_repeats(records: DataFrame) -> DataFrame:
 
 
 def _worst_first() -> Column:
-    return F.array_position(F.array(*[F.lit(verdict) for verdict in WORST_FIRST]), F.col("verdict"))
+    return F.array_position(F.array(*[F.lit(verdict) for verdict in COUNTED]), F.col("verdict"))
+
+
+def required(records: DataFrame) -> DataFrame:
+    """Replace the verdict of plays that decide nothing by NOT_REQUIRED: the requirement set does not ask for them."""
+    decides = F.col("not_required").isNull()
+    return records.withColumn("verdict", F.when(decides, F.col("verdict")).otherwise(NOT_REQUIRED))
 
 
 def charged(records: DataFrame) -> DataFrame:
@@ -152,7 +182,7 @@ def by_clause(records: DataFrame) -> DataFrame:
     """Return cells for each column, group, clause and level; other clauses of a blamed record count as untestable."""
     blaming = F.col("verdict").isin(*BLAMING)
     clauses = F.when(blaming, F.array_union("clauses", F.array("charged"))).when(~blaming, F.array_distinct("clauses"))
-    each = charged(with_differing(records)).withColumn("clause", F.explode(clauses))
+    each = charged(with_differing(required(records))).withColumn("clause", F.explode(clauses))
     at_fault = F.col("clause") == F.col("charged")
     verdict = F.when(~blaming | at_fault, F.col("verdict")).when(blaming & ~at_fault, "untestable")
     return _cells(each.withColumn("verdict", verdict), "group", "clause", "level")
@@ -160,7 +190,7 @@ def by_clause(records: DataFrame) -> DataFrame:
 
 def by_group(records: DataFrame) -> DataFrame:
     """Return cells for each column, group and level: every case once, with its worst verdict."""
-    return _cells(with_differing(records), "group", "level")
+    return _cells(with_differing(required(records)), "group", "level")
 
 
 def with_differing(records: DataFrame) -> DataFrame:
@@ -174,16 +204,18 @@ def with_differing(records: DataFrame) -> DataFrame:
 def _cells(records: DataFrame, *row: str) -> DataFrame:
     """Count the worst verdicts of cases; k of n is null for MAY, which is never scored.
 
+    A case counts as NOT_REQUIRED only if none of its plays is required.
+
     `plays` is the number of records of a cell; `differing` holds each segmentation once for each case that differs in
     it.
     """
-    verdicts = F.array(*[F.lit(verdict) for verdict in WORST_FIRST])
+    verdicts = F.array(*[F.lit(verdict) for verdict in COUNTED])
     cases = (
         records.groupBy(*COLUMN_KEY, *row, "case")
         .agg(F.min(_worst_first()).alias("rank"), F.count("*").alias("plays"), F.first("differing").alias("differing"))
         .withColumn("verdict", F.element_at(verdicts, F.col("rank").cast("int")))
     )
-    counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in WORST_FIRST]
+    counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in COUNTED]
     scored = F.col("level").isin(*SCORED_LEVELS)
     total = F.lit(0)
     for verdict in SCORED:
@@ -209,7 +241,9 @@ def may_answers(records: DataFrame) -> DataFrame:
 def evidence(records: DataFrame, limit: int) -> DataFrame:
     """Return the first `limit` records of each cell that are neither pass nor unsupported; `of` is their number."""
     cell = [*COLUMN_KEY, "group", "level", "charged"]
-    order = Window.partitionBy(*cell).orderBy(_worst_first(), "case", "delivery", "record_id")
+    order = Window.partitionBy(*cell).orderBy(
+        F.col("not_required").isNotNull(), _worst_first(), "case", "delivery", "record_id"
+    )
     kept = charged(records.where(~F.col("verdict").isin("pass", "unsupported")))
     numbered = kept.withColumns(
         {"number": F.row_number().over(order), "of": F.count("*").over(Window.partitionBy(*cell))}

@@ -37,9 +37,7 @@ def staged(classified: DataFrame) -> DataFrame:
         {
             "column_id": F.when(is_record, column_id()),
             "run_key": F.when(is_record, run_key()),
-            "month": F.date_format("started", "yyyy-MM"),
-            "day": F.to_date("started"),
-            "rank": rank(),
+            "rank": F.when(F.col("not_required").isNull(), rank()),
             "evidence": F.when(kept, wire),
             "evidence_id": F.when(kept, F.substring(F.sha2(F.to_json(wire), 256), 1, 32)),
         }
@@ -121,31 +119,37 @@ def decided(arriving: DataFrame, known: DataFrame) -> DataFrame:
 
 def arriving_records(staged_lines: DataFrame, taken: DataFrame, files: int) -> DataFrame:
     """Return RECORDS and `month` of the runs in `taken`, each play once (its worst verdict), in the files' order."""
-    records = staged_lines.where(F.col("kind") == "record").join(
-        F.broadcast(taken.select("run_key")), on="run_key", how="left_semi"
-    )
+    records = _of_runs(staged_lines.where(F.col("kind") == "record"), taken)
     place = ["protocol", "month", "column_id"]
     laid = records.repartition(1) if files == 1 else records.repartitionByRange(files, *place)
     of_case = [*place, "run_key", "case"]
     repeat = F.row_number().over(
-        Window.partitionBy(*of_case, "record_id").orderBy("rank", "source", "duration_us", "evidence_id")
+        Window.partitionBy(*of_case, "record_id").orderBy(
+            F.asc_nulls_last("rank"), "source", "duration_us", "evidence_id"
+        )
     )
     once = laid.withColumn("repeat", repeat).where(F.col("repeat") == 1)
     plays = Window.partitionBy(*of_case)
     marked = once.withColumns(
         {
             "case_rank": F.min("rank").over(plays),
-            "counts": F.row_number().over(plays.orderBy("record_id")) == 1,
+            "counts": F.col("rank").isNotNull()
+            & (F.row_number().over(plays.orderBy(F.col("rank").isNull(), "record_id")) == 1),
         }
     )
     ordered = marked.sortWithinPartitions(*of_case, "record_id")
     return ordered.select(*RECORDS.fieldNames(), "month")
 
 
+def _of_runs(records: DataFrame, taken: DataFrame) -> DataFrame:
+    """Return the records of runs; all records of a run have its start, whatever some of them say."""
+    starts = F.broadcast(taken.select("run_key", "started"))
+    dated = {"month": F.date_format("started", "yyyy-MM"), "day": F.to_date("started")}
+    return records.drop("started").join(starts, on="run_key").withColumns(dated)
+
+
 def arriving_evidence(staged_lines: DataFrame, taken: DataFrame) -> DataFrame:
     """Return EVIDENCE and `month` of the runs in `taken`, each content once."""
-    having = staged_lines.where(F.col("evidence_id").isNotNull()).join(
-        F.broadcast(taken.select("run_key")), on="run_key", how="left_semi"
-    )
+    having = _of_runs(staged_lines.where(F.col("evidence_id").isNotNull()), taken)
     flat = having.select("evidence_id", "protocol", "month", "evidence.*")
     return flat.dropDuplicates(["protocol", "month", "evidence_id"]).select(*EVIDENCE.fieldNames(), "month")

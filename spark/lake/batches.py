@@ -15,11 +15,21 @@ from functools import reduce
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 from pyspark.sql.types import StringType, StructField, StructType
 
 from wireproof.spark.lake.storage import NotWrittenError, Storage
-from wireproof.spark.lake.tables import EVIDENCE, FORMAT, OLDER, QUARANTINE, RECORDS, RUNS, migrated, stored_schema
+from wireproof.spark.lake.tables import (
+    EVIDENCE,
+    FORMAT,
+    OLDER,
+    QUARANTINE,
+    RECORDS,
+    RUNS,
+    is_one_of,
+    migrated,
+    no_rows,
+    stored_schema,
+)
 
 MARKER_SCHEMA_ID: Final = "wireproof.batch/1"
 MARKERS: Final = "_batches"
@@ -125,7 +135,7 @@ class Lake:
             read = self._parquet(paths, stored_schema(version), "records")
             frames.append(migrated(self._current(read, of_format), version))
         if not frames:
-            return self.session.createDataFrame([], RECORDS)
+            return no_rows(self.session, RECORDS)
         return reduce(DataFrame.unionByName, frames)
 
     def evidence(
@@ -159,9 +169,9 @@ class Lake:
         """Return the rows of some folders of a table, with `batch`; without a listing of any other folder."""
         whole = StructType([*schema.fields, StructField("batch", StringType())])
         if not paths:
-            return self.session.createDataFrame([], whole)
+            return no_rows(self.session, whole)
         read = self.session.read.schema(whole).options(**PARQUET, basePath=self.storage.uri(table)).parquet(*paths)
-        return read.select(*whole.fieldNames())
+        return read.to(whole)
 
     def _current(self, frame: DataFrame, chosen: Sequence[Marker]) -> DataFrame:
         """Leave out runs of which a later batch has more. They are few: their list is part of the plan."""
@@ -169,8 +179,7 @@ class Lake:
         gone = [(batch, run) for marker in self.whole for batch, run in marker.superseded if batch in names]
         if not gone:
             return frame
-        listed = self.session.createDataFrame(gone, "batch string, run_key long")
-        return frame.join(F.broadcast(listed), on=["batch", "run_key"], how="left_anti").select(*frame.columns)
+        return frame.where(~is_one_of(("batch", "run_key"), gone))
 
 
 def new_batch() -> str:

@@ -59,7 +59,6 @@ KEYS: Final = {
     "latest": ("column_id", "case", "record_id"),
 }
 SCHEMAS: Final = {"case_days": CASE_DAYS, "case_stats": CASE_STATS, "latest": LATEST}
-PARTITIONS: Final = {"case_days": ("bucket", "year"), "case_stats": ("bucket",), "latest": ("bucket",)}
 
 
 def bucketed(frame: DataFrame, buckets: int) -> DataFrame:
@@ -67,9 +66,37 @@ def bucketed(frame: DataFrame, buckets: int) -> DataFrame:
     return frame.withColumn("bucket", F.pmod(F.col("column_id"), F.lit(buckets)).cast("int"))
 
 
-def case_days(records: DataFrame) -> DataFrame:
-    """RECORDS with `bucket` -> CASE_DAYS with `bucket` and `year`; a bucket must be whole in one partition already."""
+def crowded_runs(runs: DataFrame) -> DataFrame:
+    """RUNS -> `run_key` of the runs that share a day with another run of their column."""
+    day = Window.partitionBy("column_id", F.to_date("started"))
+    return runs.withColumn("of_day", F.count("*").over(day)).where(F.col("of_day") > 1).select("run_key")
+
+
+def case_days(records: DataFrame, crowded: DataFrame | None = None) -> DataFrame:
+    """RECORDS with `bucket` -> CASE_DAYS with `bucket`.
+
+    `crowded`: the rows of `crowded_runs`. The rows of all other runs are days already, and need neither order nor
+    shuffle. None: all are taken for crowded; a bucket should then be whole in one partition.
+    """
     scored = records.where(F.col("counts")).withColumn("ok", passed()).where(F.col("ok").isNotNull())
+    if crowded is None:
+        return _crowded_days(scored)
+    listed = F.broadcast(crowded)
+    alone = scored.join(listed, on="run_key", how="left_anti").select(
+        "column_id",
+        "case",
+        "day",
+        F.lit(1).cast("long").alias("runs"),
+        F.col("ok").cast("long").alias("passes"),
+        F.col("ok").alias("first_ok"),
+        F.lit(0).cast("long").alias("flips"),
+        F.col("case_rank").alias("worst"),
+        "bucket",
+    )
+    return alone.unionByName(_crowded_days(scored.join(listed, on="run_key", how="left_semi")))
+
+
+def _crowded_days(scored: DataFrame) -> DataFrame:
     of_day = Window.partitionBy("bucket", "column_id", "case", "day").orderBy("started", "run_key")
     chained = scored.withColumn("before", F.lag("ok").over(of_day))
     days = chained.groupBy("bucket", "column_id", "case", "day").agg(
@@ -79,7 +106,7 @@ def case_days(records: DataFrame) -> DataFrame:
         F.count_if(F.col("before") != F.col("ok")).alias("flips"),
         F.min("case_rank").alias("worst"),
     )
-    return days.withColumn("year", F.year("day")).select(*CASE_DAYS.fieldNames(), "bucket", "year")
+    return days.select(*CASE_DAYS.fieldNames(), "bucket")
 
 
 def case_stats(days: DataFrame) -> DataFrame:

@@ -15,9 +15,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StringType, StructField, StructType
 
 from wireproof.spark.inputs import is_incomplete, path_of
-from wireproof.spark.lake.aggregates import refresh
 from wireproof.spark.lake.batches import Lake, LakeError
 from wireproof.spark.lake.ingest import ingest
+from wireproof.spark.lake.refreshing import refresh
 from wireproof.spark.lake.storage import absolute
 
 FILES_A_TRIGGER = 1_000

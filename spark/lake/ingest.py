@@ -6,18 +6,20 @@ has only a part is superseded by more of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
 from wireproof.spark.lake import arriving
 from wireproof.spark.lake.batches import Lake, Marker, new_batch, now
+from wireproof.spark.lake.tables import EVIDENCE
 from wireproof.spark.transforms import classified
 
 ROWS_A_FILE = 500_000
-STAGING = "_staging"
 EXAMPLES = 5
 
 
@@ -39,24 +41,19 @@ def ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str] = ()) -> Ing
 
     Raises `LakeError` if another batch was committed meanwhile, and what Spark raises; then nothing counts.
     """
-    batch = new_batch()
-    staging = f"{STAGING}/{batch}"
+    stage = arriving.staged(classified(lines, arriving.LINE_CHARACTERS)).persist(StorageLevel.DISK_ONLY)
+    arrived = arriving.arriving_runs(stage, cut_short)
+    runs = arriving.decided(arrived, lake.runs()).coalesce(1).persist(StorageLevel.DISK_ONLY)
     try:
-        return _ingest(lake, lines, cut_short, batch, staging)
+        return _ingest(lake, stage, runs, new_batch())
     finally:
-        lake.storage.delete(staging)
+        for frame in (runs, stage):
+            frame.unpersist()
 
 
-def _ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str], batch: str, staging: str) -> Ingested:
-    stage = _written(lake, arriving.staged(classified(lines, arriving.LINE_CHARACTERS)), f"{staging}/lines")
+def _ingest(lake: Lake, stage: DataFrame, runs: DataFrame, batch: str) -> Ingested:
     found = _counted(stage)
-    runs = _written(
-        lake,
-        arriving.decided(arriving.arriving_runs(stage, cut_short), lake.runs()).coalesce(1),
-        f"{staging}/runs",
-    )
     actions = {row["action"]: row for row in _by_action(runs).collect()}
-    taken = runs.where(F.col("action") != arriving.REPEATED)
     bad = _newly_refused(lake, stage) if found.refused else None
     rows = {"quarantine": bad.count() if bad is not None else 0, "runs": 0, "records": 0, "evidence": 0}
     partitions: list[list[str]] = []
@@ -70,7 +67,7 @@ def _ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str], batch: str
         if bad is not None and rows["quarantine"]:
             write_table(lake, bad.coalesce(1), "quarantine", batch)
         if rows["runs"]:
-            rows["evidence"] = _write_runs(lake, stage, taken, batch, found)
+            rows["evidence"] = _write_runs(lake, stage, runs.where(F.col("action") != arriving.REPEATED), batch, found)
         marker = Marker(
             batch=batch,
             number=lake.next_number,
@@ -132,12 +129,17 @@ def _superseded(runs: DataFrame) -> list[list[str | int]]:
 def _write_runs(lake: Lake, stage: DataFrame, taken: DataFrame, batch: str, found: _Found) -> int:
     """Write runs, records and evidence of a batch; return the number of rows of evidence."""
     files = max(1, found.records // ROWS_A_FILE)
-    write_table(lake, taken.drop("action", "old_batch"), "runs", batch)
-    write_table(lake, arriving.arriving_records(stage, taken, files), "records", batch)
+    tables = {
+        "runs": taken.drop("action", "old_batch"),
+        "records": arriving.arriving_records(stage, taken, files),
+        **({"evidence": arriving.arriving_evidence(stage, taken).coalesce(files)} if found.with_evidence else {}),
+    }
+    with ThreadPoolExecutor(len(tables)) as together:
+        for writing in [together.submit(write_table, lake, tables[table], table, batch) for table in tables]:
+            writing.result()
     if not found.with_evidence:
         return 0
-    write_table(lake, arriving.arriving_evidence(stage, taken).coalesce(files), "evidence", batch)
-    return lake.session.read.parquet(lake.storage.uri(lake.folder("evidence", batch))).count()
+    return lake.session.read.schema(EVIDENCE).parquet(lake.storage.uri(lake.folder("evidence", batch))).count()
 
 
 def write_table(lake: Lake, frame: DataFrame, table: str, batch: str) -> None:
@@ -149,14 +151,3 @@ def write_table(lake: Lake, frame: DataFrame, table: str, batch: str) -> None:
 def _examples(stage: DataFrame) -> list[tuple[str, str]]:
     found = stage.where(F.col("kind") != "record").groupBy("source", "reason").count().limit(EXAMPLES).collect()
     return sorted((row["source"], row["reason"]) for row in found)
-
-
-def _written(lake: Lake, frame: DataFrame, path: str) -> DataFrame:
-    frame.write.mode("overwrite").parquet(lake.storage.uri(path))
-    return lake.session.read.schema(frame.schema).parquet(lake.storage.uri(path))
-
-
-def read_texts(lake: Lake, paths: Sequence[str]) -> DataFrame:
-    """Return every line of files (URIs) as LINES."""
-    read = lake.session.read.text(list(paths)).select("value", "_metadata.file_path")
-    return read.withColumnRenamed("file_path", "source")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 from pyspark.sql.types import (
     ArrayType,
@@ -46,6 +46,7 @@ RECORDS: Final = StructType(
         StructField("level", _text),
         StructField("clauses", ArrayType(_text)),
         StructField("verdict", _text),
+        StructField("not_required", _text),
         StructField("blamed", _text),
         StructField("guilty", _text),
         StructField("observed", _text),
@@ -58,8 +59,9 @@ RECORDS: Final = StructType(
         StructField("counts", BooleanType()),
     ]
 )
-"""One row a play. `case_rank` is the worst verdict of the case in this run, over all segmentations (1: crash, 8: pass);
-`counts` is true for one play of each case of a run, so that `where counts` is one row a case."""
+"""One row a play. `case_rank` is the worst verdict of the case in this run, over all segmentations (1: crash, 8: pass),
+of plays that the requirement set asks for; `counts` is true for one of these of each case of a run, so that
+`where counts` is one row a case."""
 
 EVIDENCE: Final = StructType(
     [
@@ -138,6 +140,25 @@ def passed() -> Column:
     return F.when(ranked == PASS_RANK, 1).when(ranked <= LAST_BLAMING_RANK, 0)
 
 
+_KEY_TYPES: Final = {"column_id": "long", "run_key": "long", "day": "date"}
+
+
+def is_one_of(names: Sequence[str], values: Sequence[Sequence[int | str]]) -> Column:
+    """Return whether the columns have one of the values: a set is searched, and the plan has no join."""
+    typed = [
+        [F.lit(one).cast(_KEY_TYPES.get(name, "string")) for name, one in zip(names, value, strict=True)]
+        for value in values
+    ]
+    if len(names) == 1:
+        return F.col(names[0]).isin(*[one for (one,) in typed])
+    return F.struct(*names).isin(*[F.struct(*[c.alias(n) for c, n in zip(one, names, strict=True)]) for one in typed])
+
+
+def no_rows(session: SparkSession, schema: StructType) -> DataFrame:
+    """Return an empty frame. `createDataFrame` would start Python on the executors."""
+    return session.range(0).select(*[F.lit(None).cast(field.dataType).alias(field.name) for field in schema])
+
+
 OLDER: Final[dict[int, tuple[tuple[str, ...], Callable[[DataFrame], DataFrame]]]] = {}
 """Older format -> the columns that its records lack, and what adds them. There is none yet."""
 
@@ -149,7 +170,7 @@ def stored_schema(version: int) -> StructType:
 
 
 def migrated(records: DataFrame, version: int) -> DataFrame:
-    """Return records of a format as RECORDS. Raises `KeyError` for a format that nobody wrote."""
+    """Return records of a format, with `batch`, as RECORDS. Raises `KeyError` for a format that nobody wrote."""
     if version == FORMAT:
-        return records.select(*RECORDS.fieldNames())
+        return records.drop("batch")
     return OLDER[version][1](records).select(*RECORDS.fieldNames())

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 
 from wireproof.spark.lake.aggregates import MANIFESTS, newest_manifest
 from wireproof.spark.lake.batches import MARKERS, Lake, Marker, new_batch, now
-from wireproof.spark.lake.ingest import ROWS_A_FILE, STAGING, write_table
+from wireproof.spark.lake.ingest import ROWS_A_FILE, write_table
 from wireproof.spark.lake.tables import EVIDENCE, RECORDS, RUNS
 
 SMALL_BATCH: Final = 2_000_000
@@ -76,12 +76,12 @@ def vacuum(lake: Lake, older_than_hours: float) -> int:
         for entry in lake.storage.entries(table)
         if entry.name not in kept and entry.changed_ms <= before_ms
     ]
-    doomed += [f"{STAGING}/{one.name}" for one in lake.storage.entries(STAGING) if one.changed_ms <= before_ms]
     counting = {marker.batch for marker in lake.active}
     doomed += [f"{MARKERS}/{one.number:08}.json" for one in lake.markers[:-1] if one.batch not in counting]
     if manifest is not None:
         for table, parts in manifest.parts.items():
             named = {f"generation={folder}" for folder in parts.values()}
+            named |= {f"patch={folder}" for folder in manifest.patches.get(table, {}).values()}
             doomed += [
                 f"aggregates/{table}/{entry.name}"
                 for entry in lake.storage.entries(f"aggregates/{table}")

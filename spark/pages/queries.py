@@ -22,13 +22,15 @@ SCORES: Final = ("must_passed", "must_scored", "should_passed", "should_scored")
 
 
 def mark() -> Column:
-    """Return one letter for counts of a cell: f(ail), l(enient), q (something is untested), p(ass), u(nsupported)."""
+    """Return one letter for counts of a cell: f(ail), l(enient), q (something is untested), p(ass), u(nsupported),
+    n(ot required)."""
     return (
         F.when(F.col("crash") + F.col("hang") + F.col("fail") > 0, "f")
         .when(F.col("lenient") > 0, "l")
         .when(F.col("untestable") + F.col("harness_error") > 0, "q")
         .when(F.col("n") > 0, "p")
-        .otherwise("u")
+        .when(F.col("unsupported") > 0, "u")
+        .otherwise("n")
     )
 
 
@@ -82,7 +84,7 @@ def failing(latest: DataFrame) -> DataFrame:
 
 def causes(latest: DataFrame, evidence: DataFrame) -> DataFrame:
     """LATEST of the newest versions, and EVIDENCE -> for each implementation what it is blamed for, worst first."""
-    open_ones = charged(latest.where(F.col("verdict").isin(*BLAMING)))
+    open_ones = charged(latest.where(F.col("not_required").isNull() & F.col("verdict").isin(*BLAMING)))
     one_play = open_ones.groupBy(*WHO, "profile", "variant", "implementation_version", "charged", "level", "case").agg(
         F.min("case_rank").alias("worst"),
         F.max("title").alias("title"),

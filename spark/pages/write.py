@@ -148,7 +148,7 @@ def _spelled(row: Any, places: Mapping[int, tuple[int, int]], widths: list[int])
             differing[place] = [cell["k"], cell["n"], *history]
     text = "".join(marks)
     named = {name: row[name] for name in ("group", "clause", "level")}
-    return {**named, "marks": text, "n": usual, "x": differing, "tally": [text.count(one) for one in "pflqu"]}
+    return {**named, "marks": text, "n": usual, "x": differing, "tally": [text.count(one) for one in "pflqun"]}
 
 
 def _changes(data: DataFolder, recent: DataFrame, since: str, as_of: Any) -> None:
@@ -183,9 +183,9 @@ def _index(
     """Write what every page needs: the sections, their columns and rows, and a letter for each group of a column."""
     of_column: dict[int, dict[str, str]] = defaultdict(dict)
     names: dict[int, set[str]] = defaultdict(set)
-    worst = "flqpu"
+    worst = "flqpun"
     for row in groups.toLocalIterator():
-        known = of_column[row["column_id"]].get(row["group"], "u")
+        known = of_column[row["column_id"]].get(row["group"], "n")
         of_column[row["column_id"]][row["group"]] = min(known, row["mark"], key=worst.index)
         names[places[row["column_id"]][0]].add(row["group"])
     sections = []

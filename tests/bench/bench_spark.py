@@ -57,6 +57,23 @@ home = f"{sys.argv[1]}/aggregates/case_stats"
 files = [f"{home}/generation={folder}/bucket={part}/*.parquet" for part, folder in parts.items()]
 print(duckdb.read_parquet(files).aggregate("count(*), sum(runs), sum(passes), sum(flips), sum(last_ok)").fetchone())
 """
+LINES = """
+import sys, pathlib, duckdb
+lake, out = sys.argv[1:3]
+db = duckdb.connect()
+db.execute(f"create view records as from read_parquet('{lake}/records/*/*/*/*.parquet', hive_partitioning=true)")
+packet = "{at_us: 10, connection: 'a', direction: 'sent', hex: repeat('07', 40), text: 'A REQUEST'}"
+db.execute(f'''copy (
+  select 'wireproof.record/1' as "schema", run_id, strftime(started, '%Y-%m-%dT%H:%M:%S.000Z') as run_started_at,
+    record_id, role, implementation, implementation_version, protocol, profile, variant, "case", title, "group",
+    level, clauses, verdict, blamed, guilty, observed, delivery, step, byte,
+    case when verdict = 'fail' then '01 02' end as expected, case when verdict = 'fail' then '01 03' end as got,
+    case when verdict = 'fail' then [{packet}, {packet}] else [] end as exchange, duration_us,
+    330 as run_cases, run_key as folder
+  from records) to '{out}' (format json, partition_by (folder), filename_pattern 'records')''')
+for file in pathlib.Path(out).rglob("records*.json"):
+    file.rename(file.with_name("records.jsonl"))
+"""
 LIMIT_SECONDS = 3600
 
 
@@ -64,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure each size and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6])
+    parser.add_argument("--lines", action="store_true", help="measure JSON lines of each size too")
     parser.add_argument("--keep", type=Path, help="folder for the lakes; they are kept and used again")
     options = parser.parse_args(arguments)
     print(f"load average before: {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores", flush=True)
@@ -71,7 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         for rows in options.rows:
-            measure(rows, options.keep or Path(scratch), Path(scratch))
+            home = options.keep or Path(scratch)
+            measure(rows, home, Path(scratch))
+            if options.lines:
+                measure_lines(rows, home, Path(scratch))
 
 
 def measure(rows: float, home: Path, scratch: Path) -> None:
@@ -91,6 +112,16 @@ def measure(rows: float, home: Path, scratch: Path) -> None:
         run = one_run(scratch / f"run-{rows:.0e}-{number}", f"{lake.name}-{time.time_ns()}")
         step(rows, f"one run ({number})", python("wireproof.spark.ingest", run, "--lake", lake))
     step(rows, "site", python("wireproof.spark.site", "--lake", lake, "--out", scratch / f"site-{rows:.0e}"))
+
+
+def measure_lines(rows: float, home: Path, scratch: Path) -> None:
+    """Measure the ways from JSON lines to pages: a matrix at once, and a lake with its pages."""
+    runs, lake = home / f"lines-{rows:.0e}", scratch / f"from-lines-{rows:.0e}"
+    if not runs.exists():
+        step(rows, "lines", [sys.executable, "-c", LINES, str(home / f"lake-{rows:.0e}"), str(runs)])
+    step(rows, "JSON lines: matrix", python("wireproof.spark.job", runs, "--out", scratch / f"matrix-{rows:.0e}"))
+    step(rows, "JSON lines: ingest", python("wireproof.spark.ingest", runs, "--lake", lake))
+    step(rows, "JSON lines: site", python("wireproof.spark.site", "--lake", lake, "--out", scratch / "lines-site"))
 
 
 def python(module: str, *words: object) -> list[str]:
@@ -153,7 +184,7 @@ def record(case: int, delivery: str) -> dict[str, object]:
     """Return a record that passed."""
     return {
         "schema": "wireproof.record/1",
-        "record_id": f"{case:06x}{len(delivery):06x}",
+        "record_id": f"{case:06x}{delivery:>6}",
         "case": f"C-{case % 12}-{case:03}",
         "title": f"what case {case} asks for",
         "group": f"G{case % 12}",

@@ -96,12 +96,13 @@ def submitted(cluster: str, wheel: Path, script: Path, lake: Path, *words: str) 
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(360)
 def test_runs_go_into_a_lake_on_a_cluster_of_two_workers(
     cluster: str,
     wheel: Path,
     made_up_runs: Callable[..., Iterator[list[dict[str, Any]]]],
     write_run: Callable[..., Path],
+    record: Callable[..., dict[str, Any]],
     tmp_path: Path,
 ) -> None:
     for number, run in enumerate(made_up_runs()):
@@ -114,9 +115,14 @@ def test_runs_go_into_a_lake_on_a_cluster_of_two_workers(
     first = submitted(cluster, wheel, script, tmp_path / "lake", *words)
     again = submitted(cluster, wheel, script, tmp_path / "lake", *words)
 
+    write_run("newest", [record(run_id="newest", run_started_at="2026-02-01T10:00:00.000Z")])
+    patched = submitted(cluster, wheel, script, tmp_path / "lake", *words)
+
     assert "took 4 new runs" in first
     assert "rebuilt the aggregates" in first
     assert "4 were there already" in again
     assert "aggregates were up to date" in again
-    [marker] = (tmp_path / "lake" / "_batches").glob("*.json")
-    assert json.loads(marker.read_text())["rows"]["records"] == 4 * 96
+    assert "took 1 new runs" in patched
+    assert "patched 1 columns" in patched
+    markers = sorted((tmp_path / "lake" / "_batches").glob("*.json"))
+    assert [json.loads(one.read_text())["rows"]["records"] for one in markers] == [4 * 96, 1]

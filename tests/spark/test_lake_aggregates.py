@@ -10,8 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.lakes import commit_runs
-from wireproof.spark.lake.aggregates import Aggregates, part_folder, rebuild, refresh
+from wireproof.spark.lake import refreshing
+from wireproof.spark.lake.aggregates import Aggregates, part_folder, read_table
 from wireproof.spark.lake.batches import Lake, LakeError
+from wireproof.spark.lake.folding import SCHEMAS
+from wireproof.spark.lake.refreshing import fold_patches, rebuild, refresh
 from wireproof.spark.lake.upkeep import compact, vacuum
 
 pytestmark = pytest.mark.spark
@@ -48,6 +51,11 @@ def digests(lake: Lake) -> dict[str, str]:
     return found
 
 
+def rows(lake: Lake) -> dict[str, list[str]]:
+    """Every row of every table of the aggregates."""
+    return {table: sorted(map(str, Aggregates(lake).table(table).collect())) for table in SCHEMAS}
+
+
 def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(spark: SparkSession, tmp_path: Path) -> None:
     first = [*run(1, "2026-01-01", {"A": "pass", "B": "fail"}), *run(2, "2026-01-01", {"A": "fail", "B": "fail"})]
     other = run(3, "2026-01-02", {"A": "pass"}, implementation="beta")
@@ -69,12 +77,46 @@ def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(spark: SparkSessi
     assert [(row["passes"], row["flips"], row["last_ok"], str(row["changed_day"])) for row in table] == [
         (2, 3, 1, "2026-02-01")
     ]
-    incremental = digests(lake)
+    assert set(Aggregates(lake).manifest.patches) == {"case_days", "case_stats", "latest"}
+    patched = rows(lake)
+    aggregates = Aggregates(lake)
+    mine = read_table(lake, aggregates.manifest, "case_days", columns=[8, 10])
+    assert all("/bucket=0/" in file for file in mine.inputFiles())
+    plans = [frame._jdf.queryExecution().toString() for frame in (mine, aggregates.table("case_days"))]
+    assert "PushedFilters: [In(column_id, [" in plans[0]
+    assert not [word for plan in plans for word in ("Join", "CartesianProduct", "UDF", "Exchange") if word in plan]
+    assert fold_patches(lake).parts == 3
+    assert fold_patches(lake).generation is None
+    folded = digests(lake)
+    assert Aggregates(lake).manifest.patches == {}
+    assert vacuum(lake, 0) > 0
+    assert rows(lake) == patched
     rebuild(lake, buckets=2)
-    assert digests(lake) == incremental
+    assert digests(lake) == folded
+    assert rows(lake) == patched
 
     latest = Aggregates(lake).table("latest").select("implementation", "run_id").distinct().collect()
     assert sorted(tuple(row) for row in latest) == [("alpha", "run-5"), ("beta", "run-3")]
+
+
+def test_a_killed_refresh_changes_nothing_and_many_patches_are_folded(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refresh(commit_runs(spark, tmp_path / "lake", run(1, "2026-01-01", {"A": "pass"})))
+    lake = commit_runs(spark, tmp_path / "lake", run(2, "2026-01-02", {"A": "fail"}))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(refreshing, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            refresh(lake)
+    assert stats(lake) == {"A": (1, 1, 0, "None", 1, 1)}
+    monkeypatch.setattr(refreshing, "MOST_PATCHED", 0)
+    assert refresh(lake).generation == 2
+    assert Aggregates(lake).manifest.patches == {}
+    assert stats(lake) == {"A": (2, 1, 1, "2026-01-02", 0, 2)}
 
 
 @pytest.mark.nightly
@@ -100,6 +142,7 @@ def test_what_is_not_scored_neither_passes_nor_flips(spark: SparkSession, tmp_pa
         for number, verdict in enumerate(["pass", "harness_error", "pass", "lenient", "unsupported"])
         for record in run(number, f"2026-01-0{number + 1}", {"A": verdict})
     ]
+    runs += run(6, "2026-01-06", {"A": "fail", "B": "fail"}, not_required="newer than throttr@1")
     lake = commit_runs(spark, tmp_path / "lake", runs)
     refresh(lake)
     assert stats(lake) == {"A": (3, 2, 1, "2026-01-04", 0, 3)}

@@ -51,7 +51,7 @@ def test_runs_are_taken_followed_and_shown(
     followed = capsys.readouterr().out
     assert "took 1 new runs" in followed
     assert "1 were there already" in followed
-    assert "refreshed" in followed
+    assert "patched 1 columns" in followed
     assert file.exists()
 
     assert site.main(["--lake", lake, "--out", str(out)]) == 0

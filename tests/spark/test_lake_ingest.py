@@ -122,6 +122,29 @@ def test_only_the_folders_asked_for_are_read(
     assert "/protocol=throttr/month=2026-02/" in files[0]
 
 
+def test_a_new_run_without_evidence_may_come_with_an_old_one_that_has_some(
+    spark: SparkSession, open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
+) -> None:
+    old = write_run("old", [record(verdict="fail", blamed="THR-INSERT-1")])
+    new = write_run("new", [record(run_id="run-2")])
+    take(open_lake(), [old])
+    spark.conf.set("spark.sql.adaptive.enabled", "true")  # writes no file at all where there is no row
+    try:
+        taken = take(open_lake(), [old, new])
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
+    assert taken.runs == {"repeated": 1, "new": 1}
+    assert taken.rows["evidence"] == 0
+    assert open_lake().evidence().count() == 1
+
+
+def test_no_step_needs_python_on_executors(open_lake: Callable[[], Lake]) -> None:
+    lake = open_lake()
+    for frame in (lake.runs(), lake.records(), lake.quarantine()):
+        assert "ExistingRDD" not in frame._jdf.queryExecution().executedPlan().toString()
+        assert frame.collect() == []
+
+
 def test_a_batch_of_a_newer_format_is_refused(open_lake: Callable[[], Lake]) -> None:
     lake = open_lake()
     marker = {"schema": "wireproof.batch/1", "batch": "b", "number": 1, "committed_at": "x", "format": 99}

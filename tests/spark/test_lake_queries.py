@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 from tests.places import ROOT
 from tests.spark.lakes import commit_runs
 from wireproof.spark import statistics
-from wireproof.spark.lake.aggregates import Aggregates, refresh
+from wireproof.spark.lake.aggregates import Aggregates
 from wireproof.spark.lake.batches import Lake
+from wireproof.spark.lake.refreshing import refresh
 from wireproof.spark.lake.views import VIEWS, register_views
 from wireproof.spark.pages import write as pages
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wireproof.spark.matrix import Collected, evidence_page, matrix_document, natural
-from wireproof.spark.schemas import WORST_FIRST
+from wireproof.spark.schemas import COUNTED
 
 COLUMN = {
     "protocol": "throttr",
@@ -27,7 +27,7 @@ def cell(
     differing: tuple[str, ...] = (),
     **counts: int,
 ) -> dict[str, Any]:
-    full = {verdict: counts.get(verdict, 0) for verdict in WORST_FIRST}
+    full = {verdict: counts.get(verdict, 0) for verdict in COUNTED}
     n = sum(full[verdict] for verdict in ("pass", "lenient", "fail", "crash", "hang"))
     more = {"k": full["pass"], "n": n, "plays": sum(full.values()), "differing": list(differing)}
     return {**column, "group": group, "level": level, **full, **more}
@@ -54,6 +54,9 @@ def test_numbers_in_names_are_sorted_as_numbers() -> None:
         ({"pass": 3, "untestable": 1}, "untested"),
         ({"harness_error": 1}, "untested"),
         ({"unsupported": 2}, "unsupported"),
+        ({"pass": 1, "not_required": 1}, "pass"),
+        ({"unsupported": 1, "not_required": 1}, "unsupported"),
+        ({"not_required": 1}, "not_required"),
     ],
     ids=str,
 )

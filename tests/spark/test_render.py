@@ -10,7 +10,7 @@ import pytest
 
 from wireproof.spark.matrix import Collected, matrix_document
 from wireproof.spark.render import markdown, octets, under, write_pages
-from wireproof.spark.schemas import WORST_FIRST
+from wireproof.spark.schemas import COUNTED
 
 HOSTILE = '<script>alert("x")</script>|`*&'
 COLUMN = {
@@ -21,7 +21,7 @@ COLUMN = {
     "implementation": HOSTILE,
     "implementation_version": "1.0",
 }
-COUNTS: dict[str, Any] = {verdict: 0 for verdict in WORST_FIRST}
+COUNTS: dict[str, Any] = {verdict: 0 for verdict in COUNTED}
 COUNTS |= {"pass": 2, "fail": 1, "untestable": 4, "k": 2, "n": 3, "plays": 9, "differing": ["bytes", HOSTILE]}
 FAILED = COLUMN | {
     "group": "INSERT",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
 from wireproof.spark import transforms
 from wireproof.spark.schemas import CLASSIFIED, LINES
@@ -21,6 +22,12 @@ Records = Callable[..., DataFrame]
 def rows(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     """The rows of a frame as plain tuples, sorted."""
     return sorted((tuple(row) for row in frame.select(*columns).collect()), key=repr)
+
+
+def runs_of(records: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
+    """The runs of accepted records."""
+    unread = {"kind": F.lit("record"), "reason": F.lit(None), "example": F.lit(None)}
+    return transforms.runs_of(transforms.cases_of(records.withColumns(unread)), cut_short)
 
 
 def test_every_line_gets_a_kind_and_a_reason(spark: SparkSession, record: Callable[..., Record]) -> None:
@@ -74,7 +81,7 @@ def test_lines_are_counted_by_file_kind_and_reason(spark: SparkSession, record: 
     good = json.dumps(record())
     lines = spark.createDataFrame([(good, "a"), (good, "a"), ("{", "a"), ("{}", "b"), ("{{", "a")], LINES)
 
-    counts = transforms.line_counts(transforms.classified(lines))
+    counts = transforms.line_counts(transforms.cases_of(transforms.classified(lines)))
 
     assert rows(counts, "source", "kind", "reason", "count", "example") == [
         ("a", "corrupt", "not one JSON object", 2, "{"),
@@ -93,7 +100,7 @@ def test_the_latest_run_of_each_column_is_kept(records: Records) -> None:
         {"run_id": "other", "run_started_at": old, "implementation_version": "0.9"},
     )
 
-    runs = transforms.runs_of(frame)
+    runs = runs_of(frame)
 
     assert rows(runs, "run_id", "records", "kept") == [
         ("a-new", 2, True),
@@ -110,7 +117,7 @@ def test_the_latest_run_of_each_column_is_kept(records: Records) -> None:
 
 
 def test_the_higher_run_id_wins_among_runs_of_the_same_instant(records: Records) -> None:
-    runs = transforms.runs_of(records({"run_id": "a"}, {"run_id": "b"}))
+    runs = runs_of(records({"run_id": "a"}, {"run_id": "b"}))
 
     assert rows(runs, "run_id", "kept") == [("a", False), ("b", True)]
 
@@ -125,7 +132,7 @@ def test_a_partial_run_never_replaces_a_complete_one(records: Records) -> None:
         {"run_id": "only", "run_started_at": days[3], "run_cases": 9, "variant": "uint8"},
     )
 
-    assert rows(transforms.runs_of(frame), "run_id", "partial", "kept") == [
+    assert rows(runs_of(frame), "run_id", "partial", "kept") == [
         ("filtered", "-k insert", False),
         ("only", "1 of 9 cases", True),
         ("torn", "1 of 2 cases", False),
@@ -137,7 +144,7 @@ def test_a_run_whose_journal_is_there_is_partial(records: Records) -> None:
     frame = records({"run_id": "a"}, {"run_id": "b", "run_started_at": "2026-01-09T10:00:00.000Z"})
     (source,) = {row["source"] for row in frame.where("run_id = 'b'").collect()}
 
-    runs = transforms.runs_of(frame, [source])
+    runs = runs_of(frame, [source])
 
     assert {row["partial"] for row in runs.collect()} == {transforms.CUT_SHORT}
 
@@ -210,6 +217,19 @@ def test_a_case_counts_once_with_the_worst_of_its_segmentations(records: Records
 
     assert rows(transforms.by_group(frame), "k", "n", "hang", "lenient", "plays") == [(1, 2, 1, 0, 5)]
     assert rows(transforms.by_clause(frame), "k", "n", "hang", "plays") == [(1, 2, 1, 5)]
+
+
+def test_what_the_requirement_set_does_not_ask_for_is_counted_apart(records: Records) -> None:
+    fails, newer = {"verdict": "fail", "blamed": "THR-INSERT-1"}, {"not_required": "newer than throttr@1"}
+    frame = records(
+        {"case": "asked for"},
+        {"case": "newer", **fails, **newer},
+        {"case": "in one segmentation", "delivery": "bytes", **fails, **newer},
+        {"case": "in one segmentation"},
+    )
+
+    for cells in (transforms.by_group(frame), transforms.by_clause(frame)):
+        assert rows(cells, "k", "n", "fail", "untestable", "not_required", "differing") == [(2, 2, 0, 0, 1, [])]
 
 
 def test_segmentations_in_which_a_case_fails_that_passes_otherwise_are_named(records: Records) -> None:

@@ -17,8 +17,8 @@ wireproof.load = (name) => {
   return wireproof.waiting[name].promise;
 };
 
-const GLYPHS = { p: "✓", f: "✗", l: "~", q: "?", u: "–", ".": "·" };
-const WORDS = { p: "passes", f: "fails", l: "lenient: misses a SHOULD", q: "something could not be tested", u: "not supported", ".": "not played" };
+const GLYPHS = { p: "✓", f: "✗", l: "~", q: "?", u: "–", n: "○", ".": "·" };
+const WORDS = { p: "passes", f: "fails", l: "lenient: misses a SHOULD", q: "something could not be tested", u: "not supported", n: "not asked for by the requirement set", ".": "not played" };
 
 /** Makes an element: attributes, then children (text or elements). */
 function el(name, attributes = {}, ...children) {
@@ -126,7 +126,7 @@ wireproof.pages.clause = async (main, query) => {
   if (!row) throw new Error("there is no such clause");
   const block = await wireproof.load(`matrix/${query.get("s")}/${Math.floor(at / index.block)}`);
   const cells = block[at % index.block];
-  const lists = ["f", "l", "q", "p", "u", "."].map((mark) => [mark, section.columns.filter((_, place) => cells.marks[place] === mark)]).filter(([, columns]) => columns.length);
+  const lists = ["f", "l", "q", "p", "u", "n", "."].map((mark) => [mark, section.columns.filter((_, place) => cells.marks[place] === mark)]).filter(([, columns]) => columns.length);
   main.replaceChildren(
     el("h1", { class: "mono" }, row[1]),
     el("p", {}, `${sectionName(section)}, ${row[0]}, ${row[2]}`),
