@@ -70,6 +70,9 @@ class ServerModel(Protocol):
     must come, `pushed` reports whatever came, and `answered` is not used. What one connection asked must be settled
     before another one asks.
     """
+    settles_by_request: bool
+    """What a step caused is known only once every connection has been answered a sync request: some of it may come to
+    any of several connections."""
 
     def greeting(self, link: str = "") -> tuple[Request, ...]:
         """Return the first requests of a connection, by which the model can recognise it later."""

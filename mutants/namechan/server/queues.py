@@ -10,8 +10,6 @@ __all__ = ["MUTANTS"]
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("create-once", "To create a queue again is an error, with the same settings, too.", "HOOK-1",
            edit("state.State.create", 'return "" if there.settings == settings else "it is there with other settings"', 'return "it is there"')),
-    mutant("create-anew", "To create a queue again makes it anew.", "HOOK-1",
-           edit("state.State.create", "if there is not None:", "if there is not None and there.settings != settings:")),
     mutant("create-with-any-settings", "To create a queue that is there is not an error, whatever its settings.", "HOOK-2",
            edit("state.State.create", 'return "" if there.settings == settings else "it is there with other settings"', 'return ""')),
     mutant("create-with-another-sync", "To create a queue that is there with another sync is not an error.", "HOOK-2",
