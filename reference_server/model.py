@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from wireproof.protocols.messages import Message, Request
 
-__all__ = ["Disagreement", "Model", "NeverEnding", "ServerModel", "Window"]
+__all__ = ["Disagreement", "LastingModel", "Model", "NeverEnding", "ServerModel", "Window"]
 
 
 class Model(Protocol):
@@ -138,3 +138,14 @@ class NeverEnding:
     def ends_when_half_closed(self, connection: str) -> bool:
         """Return True: who asks no more is answered and ended."""
         return True
+
+
+@runtime_checkable
+class LastingModel(Protocol):
+    """The model of a server that keeps something over its end."""
+
+    def restarted(self, at: Window) -> None:
+        """Report that the server has ended and was started again on what it kept; every connection has ended."""
+
+    def kept_shown_by(self) -> tuple[Request, ...]:
+        """Return requests of one client whose answers show what the server must have kept."""

@@ -18,6 +18,7 @@ from wireproof.reference_server.service import Service, seeded_ids
 __all__ = [
     "driver_check_options",
     "features",
+    "keeps_anything",
     "kept_in",
     "listener_arguments",
     "listeners",
@@ -67,6 +68,11 @@ def driver_check_options(protocol: str) -> Mapping[str, Any]:
 def listeners(protocol: str, scratch: Path) -> dict[str, Path]:
     """Return the listeners beside the usual one: name -> UNIX socket in `scratch`, where such a server has it."""
     return {name: scratch / name for name in _document(protocol).get("listeners", {})}
+
+
+def keeps_anything(protocol: str) -> bool:
+    """Say whether such a server keeps anything over a restart."""
+    return "data" in _document(protocol)
 
 
 def kept_in(protocol: str, data: Path | None) -> dict[str, Any]:

@@ -99,6 +99,22 @@ class DocumentModel:
         self.passed(at)
         self._gone(self._lines.pop(connection))
 
+    def restarted(self, at: Window) -> None:
+        """Report that the server has ended, once all was written, and was started again on what it kept."""
+        self._now = at.until
+        for line in self._lines.values():
+            self._gone(line)
+        self._lines.clear()
+        self._queues = {name: one for name, one in self._queues.items() if one.is_persistent}
+        for one in self._queues.values():
+            one.restarted()
+
+    def kept_shown_by(self) -> tuple[Request, ...]:
+        """Return what replays every queue, or takes what waits in it."""
+        kept = [one for one in self._queues.values() if one.is_persistent]
+        how = {True: Replay.FROM_BEGINNING, False: Replay.FROM_CURRENT}
+        return tuple(Subscribe(one.name, how[one.is_broadcast]) for one in kept)
+
     def _gone(self, line: ModelLine) -> None:
         for one in line.memberships:
             if not one.is_over:
