@@ -65,12 +65,14 @@ def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerato
 
 
 def settle_step(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
-    """Take what a step causes, where the model expects answers as it does pushes. Raises `Stopped` as `settle_all`."""
+    """Take what a step causes, where the model expects answers as it does pushes. Raises `Stopped` as `settle_all`.
+
+    What is due comes first: a request on another connection says nothing of what was not answered when it was sent.
+    """
+    yield from settle_pushes(talk, judge)
     if judge.settles_by_request:
         yield from settle_all(talk, judge)
         allowed(talk, judge.unexpected(talk.now_ns))
-    else:
-        yield from settle_pushes(talk, judge)
 
 
 def settle_all(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
