@@ -106,8 +106,10 @@ class _Maker:
             for field, where in _fitting(message, profiles, operator).items():
                 if not self._matters(message, field, operator):
                     continue
-                said = f"{message.NAME}.{field} is {how} {operator.description}."
-                yield from self._mutant(message, field, operator.name, said, where, _patch(message, field, operator))
+                description = f"{message.NAME}.{field} is {how} {operator.description}."
+                yield from self._mutant(
+                    message, field, operator.name, description, where, _patch(message, field, operator)
+                )
 
     def _matters(self, message: type[Message], field: str, operator: Operator) -> bool:
         """Say whether another value of a field is one for handlers, or for who reads what they wrote."""
@@ -123,7 +125,7 @@ class _Maker:
 
     def of_bytes(self, message: type[Message], profiles: list[Profile]) -> Iterator[Mutant]:
         """Yield the mutants of what a message begins with, and of the status that a request gets."""
-        for name, said, change in LEADS:
+        for name, description, change in LEADS:
             led = {
                 one.name: tuple(one.variants)
                 for one in profiles
@@ -131,19 +133,27 @@ class _Maker:
             }
             if led:
                 patch: dict[str, Any] = {"profile": _another_lead(message, change)}
-                yield from self._mutant(message, "lead", name, f"{message.NAME} begins {said}.", led, patch)
+                yield from self._mutant(message, "lead", name, f"{message.NAME} begins {description}.", led, patch)
         everywhere = {one.name: tuple(one.variants) for one in profiles}
         if issubclass(message, Reply):
-            for name, said, edit in ENDS:
+            for name, description, edit in ENDS:
                 patch = {"handlers": bytes_changed(message, edit)}
-                yield from self._mutant(message, "end", name, f"{message.NAME} ends {said}.", everywhere, patch)
+                yield from self._mutant(message, "end", name, f"{message.NAME} ends {description}.", everywhere, patch)
         asked = {one.name: tuple(one.variants) for one in profiles if _has_status(one, message)}
         if asked and issubclass(message, Request):
-            said = f"The status of {message.NAME} is inverted."
-            yield from self._mutant(message, "status", "inverted", said, asked, {"handlers": status_inverted(message)})
+            description = f"The status of {message.NAME} is inverted."
+            yield from self._mutant(
+                message, "status", "inverted", description, asked, {"handlers": status_inverted(message)}
+            )
 
     def _mutant(
-        self, message: type[Message], field: str, operator: str, said: str, where: Where, patch: Mapping[str, Any]
+        self,
+        message: type[Message],
+        field: str,
+        operator: str,
+        description: str,
+        where: Where,
+        patch: Mapping[str, Any],
     ) -> Iterator[Mutant]:
         name = f"{message.NAME}.{field}:{operator}"
         where = {profile: found for profile, found in where.items() if not self._clauses.is_unseen(name, profile)}
@@ -152,7 +162,7 @@ class _Maker:
         variants = tuple(dict.fromkeys(one for some in where.values() for one in some))
         yield self._class(
             name=f"wire:{name}",
-            description=said,
+            description=description,
             clauses=self._clauses.of(tuple(dict.fromkeys(self._groups[message])), message.NAME, field, tuple(where)),
             profiles=tuple(where),
             variants=() if set(variants) == self._variants else variants,

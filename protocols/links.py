@@ -60,7 +60,7 @@ class Link:
     """A request may be written in several ways: `spellings` of the codec has them."""
     continued: Mapping[type[Request], tuple[type[Request], str, int]] = field(default_factory=dict)
     """Request -> what its sender sends next, where that field of the reply has that value."""
-    told_by: Mapping[tuple[type[Request], str], int] = field(default_factory=dict)
+    selected_by: Mapping[tuple[type[Request], str], int] = field(default_factory=dict)
     """Request and field -> the number there that tells it from requests that begin alike."""
     keeps_alive: bool = False
     """Whether clients send the no-op request by themselves, at any time, so that the connection is not closed."""

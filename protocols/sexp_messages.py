@@ -80,12 +80,12 @@ def tokens_of(layout: Layout, message: Any) -> list[Token]:
 def settled(layout: Layout, message: AnyMessage) -> AnyMessage:
     """Return a message in which no word has an argument that it does not take."""
     names = [name for name, _ in layout.fields]
-    unsaid = {
+    omitted = {
         names[at + 1]: 0
         for at, (name, kind) in enumerate(layout.fields)
         if isinstance(kind, Word) and kind.takes >= 0 and getattr(message, name) != kind.takes
     }
-    return msgspec.structs.replace(message, **unsaid)
+    return msgspec.structs.replace(message, **omitted)
 
 
 def _constructor(name: bytes) -> bytes:

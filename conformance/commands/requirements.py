@@ -62,10 +62,10 @@ def show(name: str, *, everything: bool) -> None:
                 continue
             reasons = {one: asked.why_not(one) for one in asked.cases}
             counted = Counter(why for why in reasons.values() if why)
-            told = [f"{number} {why}" for why, number in counted.items()]
-            told += [f"{len(asked.gone)} of it no longer exist"] if asked.gone else []
+            shown = [f"{number} {why}" for why, number in counted.items()]
+            shown += [f"{len(asked.gone)} of it no longer exist"] if asked.gone else []
             deciding = sum(not why for why in reasons.values())
-            click.echo(f"{role}: {deciding} of {len(reasons)} cases decide" + "".join(f"; {one}" for one in told))
+            click.echo(f"{role}: {deciding} of {len(reasons)} cases decide" + "".join(f"; {one}" for one in shown))
             for one, why in reasons.items() if everything else ():
                 if why:
                     click.echo(f"  {one}: {why}")

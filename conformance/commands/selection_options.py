@@ -34,7 +34,7 @@ OPTIONS = (
 class Effort:
     """How much of the suite is played, and the time that is meant for it."""
 
-    told: str
+    description: str
     options: Mapping[str, Any]
     """What it chooses where the user does not."""
     one_a_clause: bool = False

@@ -145,8 +145,8 @@ def ended_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT)) for one in heard}
+    handled = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {one: signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT)) for one in handled}
     try:
         yield
     finally:

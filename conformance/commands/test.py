@@ -115,13 +115,13 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     """
     began, options = time.monotonic(), with_effort(context, options)
     if options["effort"]:
-        _tell(f"--effort {options['effort']}: {EFFORTS[options['effort']].told}")
+        _announce(f"--effort {options['effort']}: {EFFORTS[options['effort']].description}")
     try:
         options = with_profile_of_set(name, options)
         list_cases(context, load_suite(name), options)
         options["out"] = options["resume"] or options["out"]
         if not options["resume"] and (earlier := earlier_results(options["out"])):
-            _tell(earlier)
+            _announce(earlier)
         with claimed(options["out"]) as working, target_of(target, {**options, "out": working}) as found:
             code = _Test(name, found, options, working, began).run()
     except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
@@ -173,12 +173,12 @@ class _Test:
             run.asked = asked_of(self.options, run.role, self.suite)
             self._measure(run)
         plan = Plan(run, self.suite, (), self.settings)
-        plan.tell = _tell
+        plan.notify = _announce
         plan.cases = of_effort(self._selected(run, expression, level), self.options["effort"])
         left_out = self._leave_out(plan)
         self._bound(plan, expression, level, left_out)
         if self.settings.route.round_trip and (seconds := plan.seconds()) > LONG:
-            _tell(f"so this run takes about {seconds / 60:.1f} minutes, on a machine that is not busy")
+            _announce(f"so this run takes about {seconds / 60:.1f} minutes, on a machine that is not busy")
         where = self.working
         earlier = resumed(where, run) if self.options["resume"] else []
         done = {one["case"] for one in earlier}
@@ -224,7 +224,7 @@ class _Test:
             declared |= {DIRECT}
         self.settings = replace(settings, route=route, features=declared)
         for note in route.notes:
-            _tell(note)
+            _announce(note)
         self._measure_limits(self.address, spoken)
 
     def _measure_limits(self, address: Address, spoken: Spoken) -> None:
@@ -245,7 +245,7 @@ class _Test:
         if found:
             self.settings = replace(self.settings, parameters={**(self.settings.parameters or {}), **found})
             shown = ", ".join(f"{name}={number} ({assumed[name]} is assumed)" for name, number in found.items())
-            _tell(f"limits of the target, found by asking: {shown}; --limit NAME=N declares another")
+            _announce(f"limits of the target, found by asking: {shown}; --limit NAME=N declares another")
 
     def _selected(self, run: Run, expression: str = "", level: Level = Level.MAY) -> list[Case]:
         everything = self.options["slow"]
@@ -379,7 +379,7 @@ class _Test:
         return STALE if comparison.is_out_of_date else PASSED
 
 
-def _tell(note: str) -> None:
+def _announce(note: str) -> None:
     """Say what the user should know while the run goes on."""
     click.echo(f"wireproof: {note}", err=True)
 

@@ -29,7 +29,7 @@ MANY = 100
 """Cases that take longer than a person waits in silence."""
 
 
-def _tell(name: str) -> None:
+def _announce(name: str) -> None:
     """Say what is done, where it takes more than two seconds."""
     if len(load_suite(name).cases) > MANY:
         click.echo(f"wireproof: deriving the vectors of {name}", err=True)
@@ -62,7 +62,7 @@ def build(name: str | None, out: Path | None) -> None:
     root = out or vectors_root()
     for one in _names(name):
         try:
-            _tell(one)
+            _announce(one)
             derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None
@@ -85,7 +85,7 @@ def check(name: str | None) -> None:
     root = vectors_root()
     for one in _names(name):
         try:
-            _tell(one)
+            _announce(one)
             derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None

@@ -12,7 +12,15 @@ from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
 from wireproof.conformance.suite.case_traits import asked_by, expected
 from wireproof.conformance.suite.cases import Case, CaseError, Suite
 from wireproof.conformance.suite.pattern_types import Contains, Exactly, Excludes, FieldPattern, Matchers, RowPattern
-from wireproof.conformance.suite.sdk_steps import AskStep, Said, SaidChoice, SaidEach, SaidItem, SaidTimes, answer_of
+from wireproof.conformance.suite.sdk_steps import (
+    AskStep,
+    ScriptedChoice,
+    ScriptedEach,
+    ScriptedItem,
+    ScriptedMessage,
+    ScriptedTimes,
+    answer_of,
+)
 from wireproof.conformance.suite.steps import Step
 from wireproof.conformance.suite.values import Hex
 from wireproof.protocols import protocol
@@ -114,14 +122,14 @@ def _for_sdks(protocol: str) -> tuple[Case, ...]:
         return ()
 
 
-def _names(spec: SaidItem | Sequence[SaidItem]) -> Iterator[str]:
+def _names(spec: ScriptedItem | Sequence[ScriptedItem]) -> Iterator[str]:
     """Yield the names of the messages in what an SDK is asked or answered; of repeated ones, once."""
     match spec:
-        case Said(name):
+        case ScriptedMessage(name):
             yield name
-        case SaidEach(_, of) | SaidTimes(_, of):
+        case ScriptedEach(_, of) | ScriptedTimes(_, of):
             yield from _names(of)
-        case SaidChoice(_, options):
+        case ScriptedChoice(_, options):
             for one in options.values():
                 yield from _names(one)
         case tuple():

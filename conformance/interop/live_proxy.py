@@ -25,7 +25,7 @@ MOST = 16 << 20
 """Bytes of one connection that are judged."""
 PATIENCE = 10.0
 """Seconds that the server may take to accept a connection."""
-Tell = Callable[[str, Violation], None]
+Report = Callable[[str, Violation], None]
 
 
 @dataclass
@@ -67,9 +67,9 @@ class _Judged:
 class LiveProxy:
     """What accepts clients; `tally` counts."""
 
-    def __init__(self, server: Address, make_monitor: Callable[[], Monitor], tell: Tell) -> None:
+    def __init__(self, server: Address, make_monitor: Callable[[], Monitor], report: Report) -> None:
         """`tell` takes the name of a connection and its first violation, at once."""
-        self._server, self._make_monitor, self._tell = server, make_monitor, tell
+        self._server, self._make_monitor, self._report = server, make_monitor, report
         self._tasks: set[asyncio.Task[None]] = set()
         self.tally = SeenTraffic()
 
@@ -79,7 +79,7 @@ class LiveProxy:
             self.tally.client += 1
         else:
             self.tally.server += 1
-        self._tell(name, first)
+        self._report(name, first)
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Join a client's connection to one of the server until both have ended."""

@@ -253,19 +253,19 @@ class Pairing:
             if own is not None:
                 oracle.learn(own, reply[0])
                 wrong = wrong or judge.reply(one, own, reply)
-        told = self._told(due, theirs)
-        reported = judge.report(*told, detail) if told is not None else None
-        if told is not None and reported is None:
+        answered = self._reported_answer(due, theirs)
+        reported = judge.report(*answered, detail) if answered is not None else None
+        if answered is not None and reported is None:
             self.proxy.monitor.agreed(connection.name, theirs[0][1])
         wrong = wrong or judge.stream()
         if wrong is None and len(theirs) != len(due):
             is_silent = len(theirs) < len(due)
             wrong = judge.silent(due[len(theirs)][0], detail) if is_silent else judge.unasked(theirs[len(due)])
-        elif wrong is None and told is None and isinstance(detail, Breach):
+        elif wrong is None and answered is None and isinstance(detail, Breach):
             wrong = detail
         return wrong or reported
 
-    def _told(
+    def _reported_answer(
         self, due: list[tuple[Request, Reply | None]], theirs: list[tuple[Reply, int]]
     ) -> tuple[Request, Reply] | None:
         """Return what a client's report is about: the first answer to what it was told to ask."""

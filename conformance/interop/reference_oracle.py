@@ -54,7 +54,7 @@ class ReferenceOracle:
         assert line.session is not None
         line.session.data_received(self._codec.encode(asked))
         for _ in range(TURNS):
-            self._hear()
+            self._receive()
             if line.replies:
                 return line.replies.pop(0)
             await asyncio.sleep(0)
@@ -64,7 +64,7 @@ class ReferenceOracle:
         """Take what was pushed meanwhile, with the connections it went to; not what a server pushes by itself."""
         for _ in range(TURNS):
             await asyncio.sleep(0)
-        self._hear()
+        self._receive()
         own = self._plain.protocol.sdk.own
         found = [(name, one) for name, line in self._lines.items() for one in line.pushes if type(one) not in own]
         for line in self._lines.values():
@@ -88,7 +88,7 @@ class ReferenceOracle:
         known = {name: self._ids[one] for name, one in ids_in(self._plain, request).items() if one in self._ids}
         return msgspec.structs.replace(request, **known) if known else request
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         for line in self._lines.values():
             if line.written:
                 line.reader.receive_data(bytes(line.written))

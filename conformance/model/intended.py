@@ -39,7 +39,7 @@ class Intended:
 
     meant: list[IntendedFrame] = field(default_factory=list)
     """In the order of the stream."""
-    heard: list[tuple[tuple[int, int], Message]] = field(default_factory=list)
+    received: list[tuple[tuple[int, int], Message]] = field(default_factory=list)
     """Each message of the target with its (first byte, byte after it), in order."""
     refused: Refusal | None = None
     lost: list[int] = field(default_factory=list)

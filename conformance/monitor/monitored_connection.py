@@ -142,7 +142,7 @@ class MonitoredConnection:
 
     def _compare(self, frame: Frame) -> None:
         """Compare a message of the target with what the player decoded there, and with what the encoder writes."""
-        decoded = self._account.heard if self._account is not None else ()
+        decoded = self._account.received if self._account is not None else ()
         span, message = frame.span, frame.message
         if self._compared < len(decoded) and decoded[self._compared] != (span, message):
             described = f"the player read {describe(decoded[self._compared][1])}, the monitor {describe(message)}"

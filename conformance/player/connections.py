@@ -288,7 +288,7 @@ class CaseConnections:
             line.intended.refused = Refusal(last, at_us, start + (byte or 0), error.code)
             raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
         if isinstance(event, Message):
-            line.intended.heard.append((line.codec.span, event))
+            line.intended.received.append((line.codec.span, event))
             if not self.carrier.segmentation.plain and not isinstance(event, Push):
                 line.boundary_reader.answered(event)
         return None if event is NEED_DATA else event
@@ -312,7 +312,7 @@ class CaseConnections:
             )
         return event
 
-    def heard(self, line: CaseConnection, message: Message, expect: Pattern) -> None:
+    def received(self, line: CaseConnection, message: Message, expect: Pattern) -> None:
         """Report to `on_step` which message came and what it had to be."""
         if self._on_step is not None:
             first, stop = line.codec.span
@@ -357,7 +357,7 @@ class CaseConnections:
                 seconds += self.way.round_trip if seconds else 0.0
                 event = yield from self.event(line, seconds)
                 while self.judge is not None and isinstance(event, Push):
-                    self.judge.heard(line.name, event, self.now_ns)
+                    self.judge.received(line.name, event, self.now_ns)
                     event = yield from self.event(line, seconds)
             except Stopped as stop:
                 stop.expected = "nothing more"

@@ -100,7 +100,7 @@ class DocumentJudge:
         """Return the oldest request there without a reply; None if there is none."""
         return next((request for request, _ in self._unanswered[connection]), None)
 
-    def heard(self, connection: str, message: Message, at: int) -> Disagreement | None:
+    def received(self, connection: str, message: Message, at: int) -> Disagreement | None:
         """Note a push, or judge the reply to the oldest request; None if it is allowed."""
         if self.model.expects_answers:
             self.model.passed(Window(at, at))

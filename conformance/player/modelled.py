@@ -59,7 +59,7 @@ def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerato
             if not isinstance(event, expected):
                 allowed(talk, judge.missing(line.name))
                 raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
-            allowed(talk, judge.heard(line.name, event, talk.now_ns))
+            allowed(talk, judge.received(line.name, event, talk.now_ns))
             if judge.expects_answers and not judge.settles_by_request:
                 allowed(talk, judge.unexpected(talk.now_ns))
 

@@ -193,12 +193,12 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
         talk.symbols.variables.update(values)
         talk.asked.update(_pushes(talk, item))
         message = yield from talk.next(line, item)
-        talk.heard(line, message, item)
+        talk.received(line, message, item)
         if talk.judge is not None:
-            allowed(talk, talk.judge.heard(line.name, message, talk.now_ns))
+            allowed(talk, talk.judge.received(line.name, message, talk.now_ns))
             while isinstance(message, Push):
                 message = yield from talk.next(line, item)
-                allowed(talk, talk.judge.heard(line.name, message, talk.now_ns))
+                allowed(talk, talk.judge.received(line.name, message, talk.now_ns))
         problem = match(item, message, talk.symbols)
         if problem is not None:
             talk.field = problem.field
@@ -239,7 +239,7 @@ def _observe(talk: CaseConnections, spec: Observe, on: str) -> ActionGenerator[N
         got = f"{line.codec.buffered} bytes of an unfinished message"
         raise Stopped(Verdict.HANG, "silence or a whole message", got, byte=line.codec.buffered)
     if isinstance(event, Message):
-        talk.heard(line, event, AnyOf(tuple(spec.labels.values())))
+        talk.received(line, event, AnyOf(tuple(spec.labels.values())))
         named = (label for label, one in spec.labels.items() if match(one, event, talk.symbols) is None)
         talk.observed.append(next(named, f"other: {describe(event)}"))
     else:
@@ -277,7 +277,7 @@ def _ask(talk: CaseConnections, line: CaseConnection, request: Request) -> Actio
 
 def _answer_of(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:
     message = yield from talk.next(line, f"the reply to {request.NAME}")
-    talk.heard(line, message, ANY)
+    talk.received(line, message, ANY)
     if line.codec.answered is not request:
         raise Stopped(Verdict.FAIL, f"nothing before the reply to {request.NAME}", describe(message), byte=0)
 

@@ -62,14 +62,14 @@ def _command(words: str, command: click.Command) -> Iterator[str]:
     arguments = [_argument(one) for one in command.params if isinstance(one, click.Argument)]
     if isinstance(command, click.Group):
         arguments.append("COMMAND")
-    told = (command.help or "").split("\b")[0].strip().splitlines()
+    lines = (command.help or "").split("\b")[0].strip().splitlines()
     yield from (
         "",
         f"## {words}",
         "",
         f"`{' '.join([words, *arguments])}`",
         "",
-        *(_text(line.strip()) for line in told),
+        *(_text(line.strip()) for line in lines),
     )
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     if options:

@@ -25,18 +25,18 @@ class Steps:
         """`what`: what a step is, in the plural; `every`: least seconds between two lines."""
         self._total, self._what, self._every, self._quiet = total, what, every, quiet
         self._done, self._began = 0, time.monotonic()
-        self._told = -every
-        self._tell()
+        self._printed = -every
+        self._print()
 
     def __call__(self) -> None:
         """Count a step that ended."""
         self._done += 1
-        self._tell()
+        self._print()
 
-    def _tell(self) -> None:
+    def _print(self) -> None:
         spent = time.monotonic() - self._began
-        if not self._quiet and spent - self._told >= self._every:
-            self._told = spent
+        if not self._quiet and spent - self._printed >= self._every:
+            self._printed = spent
             line = f"wireproof: {spent:.0f} s: {self._done} of {self._total} {self._what}"
             with suppress(OSError):
                 print(line, file=sys.stderr, flush=True)
@@ -49,14 +49,14 @@ def waiting(
     """Say on stderr what is done once it takes longer than `after` seconds, and again each `every` seconds."""
     over, began = threading.Event(), time.monotonic()
 
-    def tell() -> None:
+    def report() -> None:
         wait = after
         while not over.wait(wait):
             wait, now = every, what if isinstance(what, str) else what()
             with suppress(OSError):
                 print(f"wireproof: {time.monotonic() - began:.0f} s: {now}", file=sys.stderr, flush=True)
 
-    thread = threading.Thread(target=tell, daemon=True)
+    thread = threading.Thread(target=report, daemon=True)
     if not quiet:
         thread.start()
     try:

@@ -21,10 +21,10 @@ PAUSE = 0.2
 class Availability:
     """When the target was away in one run."""
 
-    def __init__(self, serves: Callable[[], Awaitable[bool]], tell: Callable[[str], None]) -> None:
+    def __init__(self, serves: Callable[[], Awaitable[bool]], announce: Callable[[str], None]) -> None:
         """`serves` asks whether a new client gets an answer; `tell` takes a line for the user."""
         self._serves = serves
-        self._tell = tell
+        self._announce = announce
         self._asking: asyncio.Task[bool] | None = None
         self._back_at = 0.0
         """When it came back the last time (`time.monotonic`)."""
@@ -51,12 +51,12 @@ class Availability:
         if await self._serves():
             return True
         began = time.monotonic()
-        self._tell(f"the target serves nobody since {since}: it is asked again for {ASKED_FOR:g} s")
+        self._announce(f"the target serves nobody since {since}: it is asked again for {ASKED_FOR:g} s")
         while time.monotonic() - began < ASKED_FOR:
             await asyncio.sleep(PAUSE)
             if await self._serves():
                 self._back_at = time.monotonic()
                 away = self._back_at - began
-                self._tell(f"the target is back after {away:.1f} s: what was under way is played again")
+                self._announce(f"the target is back after {away:.1f} s: what was under way is played again")
                 return True
         return False

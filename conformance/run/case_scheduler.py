@@ -114,7 +114,7 @@ class CaseScheduler:
         """Cases that have the record of their whole play."""
         self._announced = False
         """Whether it was said that the target is gone."""
-        self.available = Availability(self.serves, plan.tell)
+        self.available = Availability(self.serves, plan.notify)
         route = plan.settings.route
         self._room = Room(route.at_once and max(1, route.at_once - 1), SETTLE + route.round_trip)
         """For the connections of plays; one is left for questions."""

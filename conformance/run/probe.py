@@ -122,9 +122,9 @@ async def _check_named(suite: Suite, address: Address, named: Spoken, timeout: f
         if all(one.variant != named.variant for one in found) or not await _answers_as(suite, address, named, timeout):
             raise ProbeError(mismatch)
         return f"{mismatch}, by the answer to one request, and as {named.profile} by another; it is tested as that"
-    heard = bytearray(answer)
-    await reply_to(suite, address, named, None, timeout, heard)
-    if not heard:
+    received = bytearray(answer)
+    await reply_to(suite, address, named, None, timeout, received)
+    if not received:
         raise ProbeError(f"nothing to test at {address}: asked twice, {_what_came(answer, end)}")
     return f"{_unknown(suite, address, answer, end)}; it is tested as {named.profile} {named.variant} all the same"
 
@@ -137,13 +137,13 @@ async def _answers_as(suite: Suite, address: Address, named: Spoken, timeout: fl
     spec: Mapping[str, Any] | None = suite.probe.get("version")
     if spec is None:
         return False
-    symbols, heard = probe_symbols(suite, named.profile, named.variant), bytearray()
+    symbols, received = probe_symbols(suite, named.profile, named.variant), bytearray()
     request = symbols.message(message_of(spec["ask"]))
     try:
-        async with session(symbols, address, min(timeout, SECOND_QUESTION), heard) as ask:
-            before = len(heard)
+        async with session(symbols, address, min(timeout, SECOND_QUESTION), received) as ask:
+            before = len(received)
             event = await ask(request)
-            return isinstance(event, Message) and len(heard) - before == len(symbols.codec.encode(event))
+            return isinstance(event, Message) and len(received) - before == len(symbols.codec.encode(event))
     except (OSError, ProtocolError):
         return False
 
@@ -222,9 +222,9 @@ async def _ask(
 class Asking:
     """One connection of `session`: call it with a request for what comes of it."""
 
-    def __init__(self, wire: Wire, client: Client, timeout: float, heard: bytearray) -> None:
+    def __init__(self, wire: Wire, client: Client, timeout: float, received: bytearray) -> None:
         self.wire = wire
-        self._client, self._timeout, self._heard = client, timeout, heard
+        self._client, self._timeout, self._received = client, timeout, received
 
     async def __call__(self, request: Message) -> Any:
         """Return what comes of a request, no push. Raises `OSError` where more comes than any answer has."""
@@ -246,8 +246,8 @@ class Asking:
             if event is NEED_DATA:
                 kind, data = await self.wire.read(self._timeout)
                 data = data if kind is Kind.RECEIVED else b""
-                self._heard.extend(data)
-                if len(self._heard) > LARGEST_SESSION:
+                self._received.extend(data)
+                if len(self._received) > LARGEST_SESSION:
                     raise OSError(errno.EMSGSIZE, "the server sends more than any answer has")
                 self._client.receive_data(data)
         return event
@@ -258,7 +258,7 @@ async def session(
     symbols: Symbols,
     address: Address,
     timeout: float,
-    heard: bytearray | None = None,
+    received: bytearray | None = None,
     *,
     local: tuple[str, int] | None = None,
 ) -> AsyncIterator[Asking]:
@@ -271,7 +271,7 @@ async def session(
     link = symbols.protocol.link
     async with asyncio.timeout(timeout):
         wire = await connect(address, timeout, local=local)
-        ask = Asking(wire, link.client(symbols.codec), timeout, bytearray() if heard is None else heard)
+        ask = Asking(wire, link.client(symbols.codec), timeout, bytearray() if received is None else received)
         try:
             handshake = link.handshake()
             for together in [handshake] if link.pipelined_handshake else [[one] for one in handshake]:
@@ -282,7 +282,7 @@ async def session(
 
 
 async def reply_to(
-    suite: Suite, address: Address, spoken: Spoken, request: Any, timeout: float, heard: bytearray | None = None
+    suite: Suite, address: Address, spoken: Spoken, request: Any, timeout: float, received: bytearray | None = None
 ) -> Message | None:
     """Return what a new client is answered to one request; None when nothing that can be read comes in time.
 
@@ -292,7 +292,7 @@ async def reply_to(
     symbols = probe_symbols(suite, spoken.profile, spoken.variant)
     message = symbols.protocol.link.sync_request() if request is None else symbols.message(message_of(request))
     try:
-        async with session(symbols, address, timeout, heard) as ask:
+        async with session(symbols, address, timeout, received) as ask:
             event = await ask(message)
     except (OSError, ProtocolError):
         return None

@@ -79,7 +79,7 @@ class Plan:
         self.bounds = Bounds()
         self.announce: Callable[[str], None] = _announce_nothing
         """Takes at once why no case can be played any more, as in "it ..."."""
-        self.tell: Callable[[str], None] = _announce_nothing
+        self.notify: Callable[[str], None] = _announce_nothing
         """Takes at once what else the user should know: a line."""
         self._needs: dict[str, CaseNeeds] = {}
         self.stopped = ""

@@ -373,8 +373,8 @@ class SupervisedScheduler(CaseScheduler):
 
 def _in_words(process: Mapping[str, Any]) -> str:
     """Return how a process ended, with what it said and where, as in "it ..."."""
-    said = f" ({process['said']})" if process.get("names_a_cause") else ""
-    return f"{process['death']}{in_frame(process)}{said}"
+    words = f" ({process['said']})" if process.get("names_a_cause") else ""
+    return f"{process['death']}{in_frame(process)}{words}"
 
 
 def _end_of(crash: Outcome) -> tuple[Signature, str]:

@@ -99,8 +99,8 @@ class Hello(msgspec.Struct, frozen=True):
 
     def largest(self, name: str, size: int) -> int:
         """Return the largest number that the SDK handles in the field `name`, `size` bytes wide."""
-        said = self.largest_numbers
-        return int(said.get(name, said.get(str(size), self.largest_number)))
+        limits = self.largest_numbers
+        return int(limits.get(name, limits.get(str(size), self.largest_number)))
 
     @property
     def smallest(self) -> int:

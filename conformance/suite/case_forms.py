@@ -36,7 +36,14 @@ from wireproof.conformance.suite.pattern_types import (
     PatternItem,
     RowPattern,
 )
-from wireproof.conformance.suite.sdk_steps import AnySdkStep, Connection, Said, SaidChoice, SaidItem, SdkStep
+from wireproof.conformance.suite.sdk_steps import (
+    AnySdkStep,
+    Connection,
+    ScriptedChoice,
+    ScriptedItem,
+    ScriptedMessage,
+    SdkStep,
+)
 from wireproof.conformance.suite.sequences import SequenceError, expanded
 from wireproof.conformance.suite.steps import VERBS, AnyStep, Expect, ExpectPush, Observe, Step, StepChoice, Verb
 from wireproof.conformance.suite.values import (
@@ -105,9 +112,9 @@ def _message(reader: CaseReader, node: Node, path: Path) -> SymbolicMessage:
     return SymbolicMessage(name, _values(reader, name, fields, path))
 
 
-def _said(reader: CaseReader, node: Node, path: Path) -> Said:
+def _scripted(reader: CaseReader, node: Node, path: Path) -> ScriptedMessage:
     name, fields = _named(reader, node, path, (*_known(reader), *SAID))
-    return Said(name, _values(reader, name, fields, path), isinstance(node, str))
+    return ScriptedMessage(name, _values(reader, name, fields, path), isinstance(node, str))
 
 
 def _sdk_step(reader: CaseReader, node: Node, path: Path) -> SdkStep:
@@ -363,10 +370,10 @@ def _performed(reader: CaseReader, node: dict[str, Node], path: Path) -> list[ob
 
 FORMS: Mapping[object, Form] = {
     SymbolicMessage: Form(_message, (dict, str)),
-    Said: Form(_said, (dict, str)),
+    ScriptedMessage: Form(_scripted, (dict, str)),
     AnySdkStep: Form(_sdk_step),
     Connection: Form(_connection, is_open=True),
-    tuple[SaidItem, ...]: _one_or_many(SaidItem),
+    tuple[ScriptedItem, ...]: _one_or_many(ScriptedItem),
     MessagePattern: Form(_pattern, (dict, str)),
     Matchers: Form(_matchers, keys=tuple(MATCHERS)),
     RowPattern: Form(_row_pattern, is_open=True),
@@ -374,7 +381,8 @@ FORMS: Mapping[object, Form] = {
     Fields: Form(_fields, is_open=True),
     Call: Form(_call, keys=("call",)),
     **{
-        kind: _choice(kind) for kind in (ValueChoice, FieldChoice, MessageChoice, PatternChoice, StepChoice, SaidChoice)
+        kind: _choice(kind)
+        for kind in (ValueChoice, FieldChoice, MessageChoice, PatternChoice, StepChoice, ScriptedChoice)
     },
     tuple[MessageItem, ...]: _one_or_many(MessageItem),
     keys_of(Expect)["expect"][1]: _one_or_many(PatternItem),

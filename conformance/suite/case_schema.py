@@ -22,7 +22,7 @@ from wireproof.conformance.suite.pattern_types import (
     PatternChoice,
     PatternItem,
 )
-from wireproof.conformance.suite.sdk_steps import Said, SaidChoice, SaidItem, SdkCaseFile
+from wireproof.conformance.suite.sdk_steps import ScriptedChoice, ScriptedItem, ScriptedMessage, SdkCaseFile
 from wireproof.conformance.suite.steps import VERBS, StepChoice
 from wireproof.conformance.suite.values import (
     MessageChoice,
@@ -38,10 +38,10 @@ Schema = dict[str, Node]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NAMES = r"^([A-Z][A-Z0-9_]*|.*\{.*|ok|refused|push|any|close|reset)$"
 """What a message may be called: its name in the protocol, a variable, or one of the words for messages."""
-CHOICE_TYPES = (ValueChoice, MessageChoice, PatternChoice, FieldChoice, StepChoice, SaidChoice)
+CHOICE_TYPES = (ValueChoice, MessageChoice, PatternChoice, FieldChoice, StepChoice, ScriptedChoice)
 UNIONS = {
     "Value": Value, "Number": Number, "FieldPattern": FieldPattern, "Pattern": Pattern, "PatternItem": PatternItem,
-    "MessageItem": MessageItem, "SaidItem": SaidItem,
+    "MessageItem": MessageItem, "SaidItem": ScriptedItem,
 }  # fmt: skip
 """Unions that the schema names, so that they are written once."""
 ONE_OR_MANY = {
@@ -129,7 +129,7 @@ def _plain(schema: object) -> Node:
 
 def _forms() -> dict[str, Callable[[dict[str, Schema]], Schema]]:
     """Return class -> what makes the schema of the form that people write it in."""
-    named = {one.__name__: _message(one.__name__) for one in (SymbolicMessage, MessagePattern, Said)}
+    named = {one.__name__: _message(one.__name__) for one in (SymbolicMessage, MessagePattern, ScriptedMessage)}
     chosen = {one.__name__: _choice(one.__name__) for one in CHOICE_TYPES}
     return {
         **{one: _one_or_many(one, keys) for one, keys in ONE_OR_MANY.items()},

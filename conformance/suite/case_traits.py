@@ -18,7 +18,7 @@ from wireproof.conformance.suite.pattern_types import (
     PatternTimes,
     RowPattern,
 )
-from wireproof.conformance.suite.sdk_steps import AskStep, CloseStep, ResetStep, Said
+from wireproof.conformance.suite.sdk_steps import AskStep, CloseStep, ResetStep, ScriptedMessage
 from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.steps import (
     AnyStep,
@@ -100,7 +100,7 @@ def _has(spec: object, kinds: tuple[type, ...]) -> bool:
 def ends_connections(case: Case) -> bool:
     """Say whether a case for SDKs ends a connection from the server's side."""
     return any(
-        isinstance(one, CloseStep | ResetStep) or (isinstance(one, Said) and one.name in ("close", "reset"))
+        isinstance(one, CloseStep | ResetStep) or (isinstance(one, ScriptedMessage) and one.name in ("close", "reset"))
         for one in parts(case.script)
     )
 
@@ -263,8 +263,8 @@ def _only_replies_follow(step: Step, later: list[Step]) -> bool:
             return False
     if step.or_closed:
         return False
-    heard = [verb for one in (step, *later) if one is step or (not alone and one.on == on) for verb in one.verbs]
-    return not any(isinstance(one, MessagePattern) and one.name == "push" for one in parts(tuple(heard)))
+    awaited = [verb for one in (step, *later) if one is step or (not alone and one.on == on) for verb in one.verbs]
+    return not any(isinstance(one, MessagePattern) and one.name == "push" for one in parts(tuple(awaited)))
 
 
 def applies(case: Case, segmentation: Segmentation, spoken: Protocol) -> bool:
@@ -345,7 +345,7 @@ def sent_by(case: Case) -> frozenset[str]:
     found: set[str] = set()
     asked = tuple(one.ask for one in parts(case.script) if isinstance(one, AskStep))
     for one in parts((case.steps, asked)):
-        if isinstance(one, SymbolicMessage | Said):
+        if isinstance(one, SymbolicMessage | ScriptedMessage):
             found.add(one.name)
             fields = one.fields.items() if isinstance(one.fields, dict) else ()
             named = {

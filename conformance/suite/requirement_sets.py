@@ -75,15 +75,15 @@ class Asked:
     role: str
     cases: Mapping[str, tuple[Case, Level]]
     """Those of today with their levels, played whole."""
-    _told: dict[str, str] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
 
     def why_not(self, case: str, segmentation: str = "whole") -> str:
         """Return why a case decides nothing under a segmentation; "" where it decides."""
-        if case not in self._told:
-            self._told[case] = self._why_not(case)
-        if not self._told[case] and segmentation not in self.of.segmentations:
+        if case not in self._reasons:
+            self._reasons[case] = self._why_not(case)
+        if not self._reasons[case] and segmentation not in self.of.segmentations:
             return f"segmentation {segmentation} is newer than {self.of.name}"
-        return self._told[case]
+        return self._reasons[case]
 
     def _why_not(self, name: str) -> str:
         required = self.of.cases.get(self.role, {}).get(name)
@@ -152,8 +152,8 @@ def read_set(name: str, protocols: Iterable[str]) -> RequirementSet:
     protocols = list(protocols)
     known = set_names(protocols)
     if name not in known:
-        told = near(name, known) or (f"; there is {', '.join(known)}" if known else "; there is none")
-        raise RequirementSetError(f"no such requirement set: {name}{told}")
+        hint = near(name, known) or (f"; there is {', '.join(known)}" if known else "; there is none")
+        raise RequirementSetError(f"no such requirement set: {name}{hint}")
     protocol = next(one for one in protocols if name in set_names([one]))
     return _parsed(read_text(_folder(protocol) / f"{name.removeprefix(f'{protocol}-')}.txt"), name, protocol)
 

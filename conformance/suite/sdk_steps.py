@@ -20,7 +20,7 @@ from wireproof.conformance.suite.values import Choice, Number, Range, Typed, Val
 Failed = Literal["refused", "too_wide", "too_long", "timeout", "closed", "protocol", "other"]
 
 
-class Said(Typed, frozen=True):
+class ScriptedMessage(Typed, frozen=True):
     """A message by its name, `push` with its fields, or `close` or `reset`."""
 
     name: str
@@ -29,24 +29,24 @@ class Said(Typed, frozen=True):
     """It was written as its name alone."""
 
 
-class SaidBytes(Typed, frozen=True):
+class ScriptedBytes(Typed, frozen=True):
     """Bytes as they are: a text is hexadecimal. With `as`, they are read as that message."""
 
     raw: Value
-    stands_for: Said | None = msgspec.field(name="as", default=None)
+    stands_for: ScriptedMessage | None = msgspec.field(name="as", default=None)
 
 
-class SaidPart(Typed, frozen=True):
+class ScriptedPart(Typed, frozen=True):
     """The first `size` bytes of a message; below 0, counted from its end."""
 
-    part: Said
+    part: ScriptedMessage
     size: Number
 
 
-class SaidSlowly(Typed, frozen=True):
+class ScriptedSlowly(Typed, frozen=True):
     """A message in two pieces, cut at an offset, with seconds between them."""
 
-    slowly: Said | SaidPart
+    slowly: ScriptedMessage | ScriptedPart
     at: Number
     pause: Number
 
@@ -57,27 +57,36 @@ class Pause(Typed, frozen=True):
     pause: Number
 
 
-class SaidEach(Typed, frozen=True):
+class ScriptedEach(Typed, frozen=True):
     """Something for each number from the first to the last."""
 
     each: Range
-    of: SaidItem
+    of: ScriptedItem
 
 
-class SaidTimes(Typed, frozen=True):
+class ScriptedTimes(Typed, frozen=True):
     """The same several times."""
 
     times: Number
-    of: SaidItem
+    of: ScriptedItem
 
 
-class SaidChoice(Choice, frozen=True, tag=True):
+class ScriptedChoice(Choice, frozen=True, tag=True):
     """What is said under each profile or variant."""
 
-    options: dict[str, SaidItem | tuple[SaidItem, ...]]
+    options: dict[str, ScriptedItem | tuple[ScriptedItem, ...]]
 
 
-SaidItem = Said | SaidBytes | SaidPart | SaidSlowly | Pause | SaidEach | SaidTimes | SaidChoice
+ScriptedItem = (
+    ScriptedMessage
+    | ScriptedBytes
+    | ScriptedPart
+    | ScriptedSlowly
+    | Pause
+    | ScriptedEach
+    | ScriptedTimes
+    | ScriptedChoice
+)
 
 
 class CutAt(Part, frozen=True):
@@ -137,14 +146,14 @@ class Answering(SdkStep, frozen=True, kw_only=True):
 class AskStep(Answering, frozen=True):
     """Asks for operations at once, and answers once their bytes arrived."""
 
-    ask: tuple[SaidItem, ...]
-    answer: tuple[SaidItem, ...] | None = None
+    ask: tuple[ScriptedItem, ...]
+    answer: tuple[ScriptedItem, ...] | None = None
     then: Annotated[
-        tuple[SaidItem, ...] | None,
+        tuple[ScriptedItem, ...] | None,
         Meta(description="What the SDK sends after what was asked, once interim was written."),
     ] = None
     interim: Annotated[
-        tuple[SaidItem, ...] | None, Meta(description="What is written between what was asked and then.")
+        tuple[ScriptedItem, ...] | None, Meta(description="What is written between what was asked and then.")
     ] = None
     unanswered: Annotated[bool, Meta(description="What was asked gets no answer, and is reported done.")] = False
     ignore: Annotated[Names, Meta(description="Fields that may have any value.")] = ()
@@ -162,14 +171,14 @@ class AskStep(Answering, frozen=True):
 class SayStep(Answering, frozen=True):
     """Writes without asking; replies answer what was left open."""
 
-    say: tuple[SaidItem, ...]
+    say: tuple[ScriptedItem, ...]
 
 
 class ReceiveStep(SdkStep, frozen=True):
     """Expects requests that the SDK sends by itself, and answers them."""
 
-    receive: tuple[SaidItem, ...]
-    answer: tuple[SaidItem, ...] | None = None
+    receive: tuple[ScriptedItem, ...]
+    answer: tuple[ScriptedItem, ...] | None = None
     ignore: Annotated[Names, Meta(description="Fields that may have any value.")] = ()
     save: Annotated[
         dict[str, Names], Meta(description="Field -> a name for what the SDK sent there, in each request: @name.")
@@ -196,7 +205,7 @@ class SecureStep(SdkStep, frozen=True):
     """Takes the handshake of TLS on a line, and writes the answer inside it; with `fails` the SDK must refuse."""
 
     secure: str
-    answer: tuple[SaidItem, ...] | None = None
+    answer: tuple[ScriptedItem, ...] | None = None
     cut: Cut = "whole"
     fails: Fails | None = None
 
@@ -277,7 +286,7 @@ AnySdkStep = (
 )  # fmt: skip
 
 
-def answer_of(step: AnySdkStep) -> tuple[SaidItem, ...]:
+def answer_of(step: AnySdkStep) -> tuple[ScriptedItem, ...]:
     """Return what a step writes once something arrived."""
     return step.answer or () if isinstance(step, AskStep | ReceiveStep | SecureStep) else ()
 

@@ -30,7 +30,7 @@ from wireproof.conformance.suite.pattern_types import (
     Size,
     StartsWith,
 )
-from wireproof.conformance.suite.sdk_steps import AskStep, Connection, Cut, ReceiveStep, Said, SaidBytes
+from wireproof.conformance.suite.sdk_steps import AskStep, Connection, Cut, ReceiveStep, ScriptedBytes, ScriptedMessage
 from wireproof.conformance.suite.steps import RESOURCES, Concurrent, Connect, Instant, Mark, Measured, Observe, Step
 from wireproof.conformance.suite.symbols import usual_parameters
 from wireproof.conformance.suite.values import (
@@ -134,7 +134,7 @@ class UsedNames:
 
     def _struct(self, spec: msgspec.Struct, spot: _Spot, hint: Hint) -> None:
         match spec:
-            case SymbolicMessage(name, fields) | Said(name, fields) | MessagePattern(name, fields):
+            case SymbolicMessage(name, fields) | ScriptedMessage(name, fields) | MessagePattern(name, fields):
                 self._filled(name, spot)
                 self._fields(fields, self._layouts(name), keys_of(type(spec))["fields"][1], spot.at(name))
             case Fields(fields) | RowPattern(fields):
@@ -353,7 +353,7 @@ def _sort(kinds: Sequence[Kind]) -> Sort:
 def _sort_in(spec: msgspec.Struct, name: str, outer: Sort) -> Sort:
     """Return what a text is in a field of a form."""
     match spec:
-        case Hex() | Raw() | SaidBytes():
+        case Hex() | Raw() | ScriptedBytes():
             return Sort.HEX
         case Fill():
             return Sort.NUMBER if name == "fill" else Sort.DATA

@@ -11,7 +11,7 @@ from functools import cache
 import msgspec
 
 from wireproof.conformance.suite.pattern_types import Matchers, MessagePattern, RowPattern
-from wireproof.conformance.suite.sdk_steps import Connection, Said
+from wireproof.conformance.suite.sdk_steps import Connection, ScriptedMessage
 from wireproof.conformance.suite.steps import Expect, ExpectPush, Observe, Send, Step
 from wireproof.conformance.suite.values import Call, Choice, Fields, Node, SymbolicMessage, options_of
 
@@ -33,7 +33,7 @@ def as_written(spec: object) -> Node:
 def _form(spec: msgspec.Struct) -> Node:
     """Return a struct; those that are more than their fields each in their own way."""
     match spec:
-        case MessagePattern(name, fields, is_name) | Said(name, fields, is_name):
+        case MessagePattern(name, fields, is_name) | ScriptedMessage(name, fields, is_name):
             return name if is_name else {name: _mapping(fields)}
         case SymbolicMessage(name, fields):
             return {name: _mapping(fields)} if fields else name

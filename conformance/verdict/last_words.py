@@ -92,7 +92,7 @@ def last_words(text: str) -> LastWords:
     frames = list(_frames(report))
     if report[0].startswith("Traceback"):
         return LastWords(_raised(report), _own(frames[::-1]), True)
-    return LastWords(_said(report), _in_line(report) or _own(frames), True)
+    return LastWords(_summary(report), _in_line(report) or _own(frames), True)
 
 
 def _belongs(lines: Sequence[str], at: int, begins: Sequence[int]) -> bool:
@@ -106,7 +106,7 @@ def _raised(report: Sequence[str]) -> str:
     return next((line for line in report[1:] if not FOLLOWS.search(line)), report[0])
 
 
-def _said(report: Sequence[str]) -> str:
+def _summary(report: Sequence[str]) -> str:
     first = report[0].strip()
     if found := re.search(r"ERROR: (\w*Sanitizer.*)", first):
         return re.sub(r" on (?:unknown )?address .*| \(pc .*", "", found[1])

@@ -384,7 +384,7 @@ class StoreCheck:
                 raise InvariantError("a reply answers a request", f"{name}: {describe(message)}"[:LONGEST], "surplus")
             if type(request) in {type(one) for one in self.model.greeting(self._links[name])}:
                 self._note_ids(message)
-        _check("answers agree with the model", self.judge.heard(name, message, until))
+        _check("answers agree with the model", self.judge.received(name, message, until))
 
     def _note_ids(self, reply: Message) -> None:
         for name, kind in self.context.symbols.codec.layout(type(reply)).fields:

@@ -62,7 +62,7 @@ PROTOCOL = Protocol(
             ),
             transport="datagram",
             requests=DATAGRAMS,
-            told_by={(Datagram, "encryption"): Encryption.PLAIN},
+            selected_by={(Datagram, "encryption"): Encryption.PLAIN},
         ),
     },
     names={"code": ResponseCode, "op": DatagramOperation, "mode": Mode, "encryption": Encryption},

@@ -177,13 +177,13 @@ class Client(BaseClient):
         request = Publish(topic, body)
         self._check(request)
         if not wait:
-            await self._tell(request)
+            await self._send(request)
             return
         async with self._publishing:
-            self._refusal = told = asyncio.get_running_loop().create_future()
+            self._refusal = refused = asyncio.get_running_loop().create_future()
             try:
-                await self._tell(request)
-                error = await asyncio.wait_for(told, wait)
+                await self._send(request)
+                error = await asyncio.wait_for(refused, wait)
             except DeadlineError:
                 raise
             except TimeoutError:
@@ -218,7 +218,7 @@ class Client(BaseClient):
     async def close(self) -> None:
         """Close; pending calls fail with ClosedError, and iterations end. May be called again."""
         await self._connection.close()
-        self._told(ClosedError("the client was closed"))
+        self._refuse(ClosedError("the client was closed"))
         self._feeds.finish(None)
 
     async def _open(self) -> None:
@@ -239,12 +239,12 @@ class Client(BaseClient):
                 raise
             raise DeadlineError(f"no answer to {request.NAME} in {self.timeout:g} s") from None
 
-    async def _tell(self, request: Request) -> None:
+    async def _send(self, request: Request) -> None:
         async with self._deadline(request):
             link = await self._connection.link()
             assert isinstance(link, TopicLink)
             await link.drained()
-            link.tell([request])
+            link.send_unanswered([request])
 
     async def _prepare(self, link: Link) -> None:
         """Say the version and who connects, and subscribe again what was subscribed."""
@@ -281,10 +281,10 @@ class Client(BaseClient):
 
     def _failed(self, error: Error) -> None:
         """Take an Error that answers no request."""
-        if not self._told(error):
+        if not self._refuse(error):
             asyncio.get_running_loop().call_soon(self._callbacks.error, error_text(error))
 
-    def _told(self, what: Error | ClientError) -> bool:
+    def _refuse(self, what: Error | ClientError) -> bool:
         """Tell a publish that waits; return whether there is one."""
         waiting = self._refusal
         if waiting is None or waiting.done():
@@ -296,7 +296,7 @@ class Client(BaseClient):
         return True
 
     def _lost(self, why: ClientError, mending: bool) -> None:
-        self._told(ClosedError(str(why)))
+        self._refuse(ClosedError(str(why)))
         if not mending:
             self._feeds.finish(why)
         self._callbacks.loss(why, mending)

@@ -51,7 +51,7 @@ class TopicLink(WatchedLink, MatchedLink):
                 self.on_error(reply)
                 return
             case VersionReply(version=version) if version == VERSION and self._first_line is not None:
-                self.tell([self._first_line])
+                self.send_unanswered([self._first_line])
             case Subscribed() | Unsubscribed():
                 self._named(reply)
         super()._answer(reply)
@@ -69,7 +69,7 @@ class TopicLink(WatchedLink, MatchedLink):
 
     def _pushed(self, push: Push) -> None:
         if isinstance(push, Ping):
-            self.tell([Ack(push.time * SECOND)])
+            self.send_unanswered([Ack(push.time * SECOND)])
         else:
             super()._pushed(push)
 

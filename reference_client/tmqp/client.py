@@ -51,7 +51,7 @@ class AnsweringLink(MatchedLink):
 
     def _pushed(self, push: Push) -> None:
         if isinstance(push, ServerPing):
-            self.tell([AnswerPing()])
+            self.send_unanswered([AnswerPing()])
         else:
             super()._pushed(push)
 
@@ -206,7 +206,7 @@ class Client(Operations, BaseClient):
         await link.drained()
         self._pings.sent()
         if not due_replies(request):
-            link.tell([request])
+            link.send_unanswered([request])
             return None
         if isinstance(request, Pull):
             self._pulls[request.id] = deadline

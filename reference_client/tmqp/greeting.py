@@ -66,7 +66,7 @@ async def greet(link: Link, way: Way, known: Callable[[bytes], object]) -> None:
     if way.tls is not None:
         await link.secure(way.tls, way.host, timeout=way.timeout)
     greeting, welcome = link.ask([Protocol(), Hello(payload=way.identity.text)])
-    welcome.add_done_callback(lambda done: _told(done, known))
+    welcome.add_done_callback(lambda done: _learn(done, known))
     reply = await greeting
     if not isinstance(reply, ProtocolReply) or reply.version != VERSION:
         raise BadReplyError(f"expected {VERSION.decode()}, got another version")
@@ -77,7 +77,7 @@ async def greet(link: Link, way: Way, known: Callable[[bytes], object]) -> None:
             raise AccessError(f"the server answered the HELLO with {answer.content_type}", answer)
 
 
-def _told(done: asyncio.Future[Reply], known: Callable[[bytes], object]) -> None:
+def _learn(done: asyncio.Future[Reply], known: Callable[[bytes], object]) -> None:
     if not done.cancelled() and done.exception() is None:
         answer = done.result()
         if isinstance(answer, Welcome) and answer.content_type == ResultCode.ACCEPTED:

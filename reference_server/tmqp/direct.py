@@ -48,7 +48,7 @@ class Direct:
         found = receivers(state, request.target, only_first=bool(request.one_delivery))
         if not found:
             is_id = not request.target.startswith((BY_NAME, BY_TYPE))
-            always = is_id and state.rules.tells_unknown_clients
+            always = is_id and state.rules.reports_unknown_clients
             return state.answer(request, client, ResultCode.NOT_FOUND, always=always)
         frame = state.codec.encode(relayed(DirectMessage, request, client.id, state))
         for receiver in found:

@@ -63,34 +63,34 @@ class Events:
 
     def of_client(self, name: bytes, client: Client) -> None:
         """Tell that a client came or went."""
-        if self._is_told(name):
-            self._tell(name, ClientEvent(text(client.id), text(client.name), text(client.type)))
+        if self._is_subscribed(name):
+            self._notify(name, ClientEvent(text(client.id), text(client.name), text(client.type)))
 
     def of_channel(self, name: bytes, channel: Channel) -> None:
         """Tell that a channel was created or removed."""
-        if self._is_told(name):
+        if self._is_subscribed(name):
             body = ChannelEvent(text(channel.name), len(channel.members), channel.settings.client_limit)
-            self._tell(name, body, target=channel.name)
+            self._notify(name, body, target=channel.name)
 
     def of_member(self, name: bytes, channel: Channel, client: Client) -> None:
         """Tell that a client joined or left a channel."""
-        if self._is_told(name, channel):
+        if self._is_subscribed(name, channel):
             body = SubscriptionEvent(text(channel.name), text(client.id), text(client.name), text(client.type))
-            self._tell(name, body, channel, target=channel.name)
+            self._notify(name, body, channel, target=channel.name)
 
     def of_queue(self, name: bytes, queue: Queue) -> None:
         """Tell that a queue was created, changed or removed."""
         channel = queue.channel
-        if self._is_told(name, channel):
+        if self._is_subscribed(name, channel):
             body = QueueEvent(
                 text(channel.name), queue.number, None, status_name(queue.settings.status), queue.high, queue.normal
             )
-            self._tell(name, body, channel, target=channel.name)
+            self._notify(name, body, channel, target=channel.name)
 
     def of_message(self, message: StoredMessage) -> None:
         """Tell that a message was pushed."""
         queue, client = message.queue, message.producer
-        if self._is_told(QUEUE_EVENTS[0], queue.channel, queue.number):
+        if self._is_subscribed(QUEUE_EVENTS[0], queue.channel, queue.number):
             body = MessageEvent(
                 text(queue.channel.name),
                 queue.number,
@@ -100,12 +100,12 @@ class Events:
                 text(client.name),
                 text(client.type),
             )
-            self._tell(QUEUE_EVENTS[0], body, queue.channel, queue.number, target=queue.channel.name)
+            self._notify(QUEUE_EVENTS[0], body, queue.channel, queue.number, target=queue.channel.name)
 
-    def _is_told(self, name: bytes, channel: Channel | None = None, number: int = 0) -> bool:
+    def _is_subscribed(self, name: bytes, channel: Channel | None = None, number: int = 0) -> bool:
         return (name, channel.key if channel is not None else b"", number) in self._state.subscribers
 
-    def _tell(
+    def _notify(
         self, name: bytes, body: Message, channel: Channel | None = None, number: int = 0, *, target: bytes = b""
     ) -> None:
         """Send a notification (E23)."""

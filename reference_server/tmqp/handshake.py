@@ -51,8 +51,8 @@ class Handshake:
         refused = self._refused(request, session)
         if refused is not None:
             session.finish(f"refused: {refused}")
-            told = Welcome(one_delivery=1, id=self._state.new_id(), content_type=refused)
-            return (*replies, told) if refused else replies
+            answer = Welcome(one_delivery=1, id=self._state.new_id(), content_type=refused)
+            return (*replies, answer) if refused else replies
         client = self._client(request, now)
         session.opened(client)
         welcome = Welcome(one_delivery=1, id=self._state.new_id(), target=client.id, content_type=ResultCode.ACCEPTED)
@@ -99,6 +99,6 @@ class Handshake:
         id_ = given.get(b"client-id", b"")
         if len(id_.strip()) > LONGEST_ID:
             return ResultCode.BAD_REQUEST
-        if rules.tells_duplicate_clients:
+        if rules.reports_duplicate_clients:
             return ResultCode.BUSY if id_.strip() in state.clients else None
         return 0 if id_ in state.clients else None

@@ -124,7 +124,7 @@ class Pulled:
         """What the header Count says; 0 until it begins."""
         self._sent = 0
         self._is_lifo = (header(request.headers, b"order") or b"").strip().upper() == b"LIFO"
-        self._tells = (header(request.headers, b"info") or b"").strip().lower() == b"yes"
+        self._reports_end = (header(request.headers, b"info") or b"").strip().lower() == b"yes"
 
     def send(self) -> bool:
         """Send some messages, or what ends the pull; return whether it is over."""
@@ -152,7 +152,7 @@ class Pulled:
             Header(b"Count", b"%d" % self._total),
             Header(b"Index", b"%d" % self._sent),
         )
-        if not self._tells:
+        if not self._reports_end:
             return found
         left = Header(b"Priority-Messages", b"%d" % self._queue.high), Header(b"Messages", b"%d" % self._queue.normal)
         return (*found, *left)

@@ -236,7 +236,7 @@ class Queue:
             return
         self._state.settled(awaited)
         self.counters.negative_acks += 1
-        if self.settings.delivery.acknowledges == "acknowledged" and self._state.rules.tells_timeouts:
+        if self.settings.delivery.acknowledges == "acknowledged" and self._state.rules.reports_timeouts:
             self._state.confirm(awaited.message, first=False, nack=b"timeout")
         self._follow(awaited.message, negative=True)
 

@@ -172,7 +172,7 @@ class QueueOperations:
 
     def _described(self, queue: Queue) -> QueueInformation:
         settings, counters = queue.settings, queue.counters
-        shown = settings if self._state.rules.tells_options_of_queue else queue.channel.settings.queues
+        shown = settings if self._state.rules.reports_options_of_queue else queue.channel.settings.queues
         return QueueInformation(
             Channel=text(queue.channel.name),
             Id=queue.number,

@@ -20,7 +20,7 @@ class Rules:
     """E5: `TMQ/1.01` is accepted, too, and echoed."""
     refuses_without_hello: bool = True
     """E7: a first frame that is no hello closes the connection. Otherwise nothing on it is answered any more."""
-    tells_duplicate_clients: bool = True
+    reports_duplicate_clients: bool = True
     """A client whose id is taken is answered 503 before the connection closes, spaces around the id or not."""
     takes_repeated_properties: bool = True
     """The first of several properties of a name counts. Otherwise they close the connection."""
@@ -45,7 +45,7 @@ class Rules:
     """E30: the filter of channels is the target. Otherwise a header."""
     has_limits: bool = True
     """E29: limits in options count, and an empty channel goes where its options say so."""
-    tells_options_of_queue: bool = True
+    reports_options_of_queue: bool = True
     """What is told of a queue has its own options. Otherwise those of its channel."""
     stopped_is_unauthorized: bool = False
     """E29: a push into a stopped queue is answered 401. Otherwise 406."""
@@ -67,13 +67,13 @@ class Rules:
     """A copy to a queue id that is no number is left out. Otherwise the connection closes."""
     waits_for_acknowledge: bool = True
     """WaitForAcknowledge holds the next message back. Otherwise it does nothing."""
-    tells_timeouts: bool = True
+    reports_timeouts: bool = True
     """E31: where acknowledgements travel to producers, a missing one does so as a negative one."""
     describes_events: bool = True
     """E23: notifications have headers for channel and queue."""
     answers_unknown_events: bool = True
     """A subscription to an event that does not exist is answered. Otherwise nothing is."""
-    tells_unknown_clients: bool = False
+    reports_unknown_clients: bool = False
     """E39: a direct message to an unknown client id is answered 404 whatever its flags."""
     never_sends_dead_messages: bool = True
     """E36: what is relayed has at least one hop left."""
@@ -88,7 +88,7 @@ RULES = {
         answers_protocol_at_once=False,
         takes_old_version=True,
         refuses_without_hello=False,
-        tells_duplicate_clients=False,
+        reports_duplicate_clients=False,
         takes_repeated_properties=False,
         takes_empty_hello=False,
         answers_as_asked=False,
@@ -100,7 +100,7 @@ RULES = {
         reads_queue_id_header=False,
         filters_by_target=False,
         has_limits=False,
-        tells_options_of_queue=False,
+        reports_options_of_queue=False,
         stopped_is_unauthorized=True,
         refuses_by_acknowledgement=False,
         acknowledges_when_asked=False,
@@ -111,10 +111,10 @@ RULES = {
         addresses_copies=False,
         skips_bad_copies=False,
         waits_for_acknowledge=False,
-        tells_timeouts=False,
+        reports_timeouts=False,
         describes_events=False,
         answers_unknown_events=False,
-        tells_unknown_clients=True,
+        reports_unknown_clients=True,
         never_sends_dead_messages=False,
     ),
 }

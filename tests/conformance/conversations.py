@@ -68,7 +68,7 @@ class ConversationBuilder:
         before = self._draw(st.lists(pushes(self._tale.codec), max_size=2))
         self._ready += b"".join(map(encode, before)) + (b"" if reply is None else encode(reply))
 
-    def hear(self, *, whole: bool = False) -> None:
+    def receive(self, *, whole: bool = False) -> None:
         """Tell of some of the bytes that the target has ready."""
         if not self._ready and not whole and self._draw(st.booleans()):
             self._ready = self._tale.codec.encode(self._draw(pushes(self._tale.codec)))
@@ -80,7 +80,7 @@ class ConversationBuilder:
     def end(self) -> None:
         """Tell how it ended, after all that was ready came; or that nothing more came, which nobody forbids."""
         kinds = self._draw(st.sampled_from(ENDINGS))
-        self.hear(whole=Kind.ENDED in kinds or Kind.RESET in kinds)
+        self.receive(whole=Kind.ENDED in kinds or Kind.RESET in kinds)
         for kind in kinds:
             self._tale.happens(kind, self._name)
 
@@ -95,7 +95,7 @@ def conversations(draw: st.DrawFn, codec: Codec, *, accounted: bool = True) -> T
         if draw(st.booleans()):
             line.ask()
         else:
-            line.hear()
+            line.receive()
     for line in lines:
         line.end()
     return conversation

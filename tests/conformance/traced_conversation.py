@@ -59,7 +59,7 @@ class TracedConversation:
         return self.happens(Kind.RECEIVED, name, b"".join(map(self._bytes, data)))
 
     def understood(self, message: Message, first: int, stop: int, name: str = "a") -> TracedConversation:
-        self.intended_on(name).heard.append(((first, stop), message))
+        self.intended_on(name).received.append(((first, stop), message))
         return self
 
     def refused(self, offset: int, code: str = "bad_status", name: str = "a") -> TracedConversation:

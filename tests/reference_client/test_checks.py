@@ -32,7 +32,7 @@ class Ended(Request, frozen=True):
     rest: Annotated[bytes, Rest()] = b""
 
 
-class Said(Request, frozen=True):
+class ScriptedMessage(Request, frozen=True):
     """As s-expressions have it."""
 
     NAME: ClassVar[str] = "SAID"
@@ -46,8 +46,8 @@ PROFILE = Profile(
     name="1",
     byte_order="<",
     variants={"only": VARIANT},
-    leads={Sized: b"\x01", Ended: b"\x02", Said: b"Said"},
-    replies={Sized: (), Ended: (), Said: ()},
+    leads={Sized: b"\x01", Ended: b"\x02", ScriptedMessage: b"Said"},
+    replies={Sized: (), Ended: (), ScriptedMessage: ()},
     pushes=(),
 )
 
@@ -62,8 +62,8 @@ def checked(request: Request) -> None:
         Sized(),
         Sized(255, b"\0\0", bytes(255), b"t" * 100, bytes(154)),
         Ended(b"l" * 1000, bytes(1000)),
-        Said(),
-        Said(bytes(100_000), 1, -1),
+        ScriptedMessage(),
+        ScriptedMessage(bytes(100_000), 1, -1),
     ],
 )
 def test_what_fits_is_let_through(request_: Request) -> None:
@@ -80,10 +80,10 @@ def test_what_fits_is_let_through(request_: Request) -> None:
         (Sized(topic=b"t" * 100, rest=bytes(155)), TooLongError, "SIZED.topic and rest: expected at most 255"),
         (Sized(topic=b"a\0b"), BadRequestError, "SIZED.topic: expected bytes without 00, got one at 1"),
         (Ended(b"\0"), BadRequestError, "ENDED.login: expected bytes without 00, got one at 0"),
-        (Said("text"), BadRequestError, "SAID.text: expected bytes, got a value of type str"),  # type: ignore[arg-type]
-        (Said(word=2), TooWideError, "SAID.word: expected at most 1, got 2"),
-        (Said(number=-2), BadRequestError, "SAID.number: expected an integer from -1 to 9, got -2"),
-        (Said(number=10), TooWideError, "SAID.number: expected at most 9, got 10"),
+        (ScriptedMessage("text"), BadRequestError, "SAID.text: expected bytes, got a value of type str"),  # type: ignore[arg-type]
+        (ScriptedMessage(word=2), TooWideError, "SAID.word: expected at most 1, got 2"),
+        (ScriptedMessage(number=-2), BadRequestError, "SAID.number: expected an integer from -1 to 9, got -2"),
+        (ScriptedMessage(number=10), TooWideError, "SAID.number: expected at most 9, got 10"),
         (Ended(rest="text"), BadRequestError, "ENDED.rest: expected bytes, got a value of type str"),  # type: ignore[arg-type]
     ],
 )

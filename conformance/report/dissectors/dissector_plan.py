@@ -99,7 +99,7 @@ def _message(layout: Layout, spoken: Protocol, message: type[Message]) -> dict[s
         if isinstance(kind, Lines):
             mask[kind.flag // 8] &= ~(0x80 >> kind.flag % 8) & 0xFF
     lead = bytes(one & over for one, over in zip(layout.lead, mask, strict=True))
-    told: dict[str, Any] = {
+    plan: dict[str, Any] = {
         "role": next((name for name, base in ROLES if issubclass(message, base)), "part"),
         "lead": lead.hex(),
         "mask": mask.hex(),
@@ -107,16 +107,16 @@ def _message(layout: Layout, spoken: Protocol, message: type[Message]) -> dict[s
         "one_pass": layout.in_one_pass,
     }
     if layout.is_json or (layout.is_sexp and not layout.size):
-        return {**told, "lead": "", "mask": "", "text": True, "one_pass": True, "fields": [["text", "rest"]]}
+        return {**plan, "lead": "", "mask": "", "text": True, "one_pass": True, "fields": [["text", "rest"]]}
     if layout.is_sexp:
-        return {**told, "text": True, "fields": [["text", "rest"]]}
-    told_by = [pair for link in spoken.links.values() for pair in link.told_by.items()]
-    constants = {name: int(value) for (one, name), value in told_by if one is message}
+        return {**plan, "text": True, "fields": [["text", "rest"]]}
+    selected_by = [pair for link in spoken.links.values() for pair in link.selected_by.items()]
+    constants = {name: int(value) for (one, name), value in selected_by if one is message}
     fields = [[name, *_field(kind)] for name, kind in layout.fields if not isinstance(kind, Absent)]
     for field in fields:
         if field[0] in constants:
             field[1:] = ["const", field[2], constants[field[0]]]
-    return {**told, "fields": fields}
+    return {**plan, "fields": fields}
 
 
 def _field(kind: Kind) -> list[Any]:

@@ -72,9 +72,9 @@ class DurabilityRun:
             for one in self.talk.queues:
                 self.ledgers.setdefault(one.name, Ledger())
                 speaker.say(self.talk.message("create", queue=one.name, **one.settings))
-                said = speaker.hear()
-                if said is None or not self.talk.is_ok(said):
-                    detail = f"{one.name.decode()} cannot be made: {said}"
+                message = speaker.receive()
+                if message is None or not self.talk.is_ok(message):
+                    detail = f"{one.name.decode()} cannot be made: {message}"
                     breaches.append(BrokenPromise("queues", detail, evidence=speaker.evidence()))
         return breaches
 
@@ -90,8 +90,8 @@ class DurabilityRun:
             for body in bodies:
                 self.ledgers[queue].published[body] = 0
                 speaker.say(self.talk.message("publish", queue=queue, body=body))
-                said = speaker.hear()
-                if said is not None and self.talk.is_ok(said):
+                message = speaker.receive()
+                if message is not None and self.talk.is_ok(message):
                     self.ledgers[queue].acknowledged[body] = None
                     done.append(body)
         return done
@@ -105,13 +105,13 @@ class DurabilityRun:
         found, wrong = [], []
         told, is_told = self.talk.document["subscribed"], False
         speaker.say(self.talk.message(how, queue=queue))
-        while (said := speaker.hear(quiet if is_told else None)) is not None:
-            if told["name"] == said.NAME:
+        while (message := speaker.receive(quiet if is_told else None)) is not None:
+            if told["name"] == message.NAME:
                 is_told = True
-                topic = getattr(said, told["id"])
+                topic = getattr(message, told["id"])
                 if self.topics.setdefault(queue, topic) != topic:
                     wrong.append(("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}"))
-            elif (one := self.talk.delivered(said)) is not None:
+            elif (one := self.talk.delivered(message)) is not None:
                 found.append(one)
             if len(found) > len(self.ledgers[queue].published) + ENDLESS:
                 break

@@ -82,11 +82,11 @@ class Load:
                     with self._lock:
                         publisher.publish((queue, body_of(chance, f"{self._round}-{number}-{count}")))
                     count += 1
-                said = speaker.hear()
-                if said is None:
+                message = speaker.receive()
+                if message is None:
                     return
                 with self._lock:
-                    if publisher.takes(said):
+                    if publisher.takes(message):
                         self.first_acknowledged.set()
 
     def _follow(self, queue: TestedQueue, how: str) -> None:
@@ -94,10 +94,10 @@ class Load:
         with self._at.speaker(name=f"{how} {queue.name.decode()}", patience=0.0) as speaker:
             follower = Follower(self._at, speaker, queue, how)
             while not self._stop.is_set():
-                said = speaker.hear(TICK)
-                if said is not None:
+                message = speaker.receive(TICK)
+                if message is not None:
                     with self._lock:
-                        self.breaches += follower.takes(said)
+                        self.breaches += follower.takes(message)
                     if follower.last and how == "replay":
                         self.replaying.set()
 
@@ -117,10 +117,10 @@ class Publisher:
         talk = self._run.talk
         self.speaker.say(*(talk.message("publish", queue=queue, body=body) for queue, body in bodies))
 
-    def takes(self, said: Message) -> bool:
+    def takes(self, message: Message) -> bool:
         """Follow an answer, and say whether it acknowledges."""
         queue, body = self.on_the_way.pop(0)
-        if is_ok := self._run.talk.is_ok(said):
+        if is_ok := self._run.talk.is_ok(message):
             self._run.ledgers[queue].acknowledged[body] = None
         return is_ok
 
@@ -134,9 +134,9 @@ class Follower:
         self.last = 0
         speaker.say(run.talk.message(how, queue=queue.name))
 
-    def takes(self, said: Message) -> list[BrokenPromise]:
+    def takes(self, message: Message) -> list[BrokenPromise]:
         """Note a message; return what is wrong with its id."""
-        one = self._run.talk.delivered(said)
+        one = self._run.talk.delivered(message)
         if one is None:
             return []
         before, self.last = self.last, one[0]

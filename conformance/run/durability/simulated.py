@@ -81,11 +81,11 @@ class _SteppedLoad:
     def hear(self) -> None:
         """Take what has come; no time passes. Raises `OSError`."""
         for publisher in self._publishers:
-            while publisher.on_the_way and (said := publisher.speaker.hear(0.0)) is not None:
-                publisher.takes(said)
+            while publisher.on_the_way and (message := publisher.speaker.receive(0.0)) is not None:
+                publisher.takes(message)
         for follower in self._followers:
-            while (said := follower.speaker.hear(0.0)) is not None:
-                self.breaches += follower.takes(said)
+            while (message := follower.speaker.receive(0.0)) is not None:
+                self.breaches += follower.takes(message)
 
 
 def _under_steps(run: DurabilityRun, number: int) -> tuple[str, list[BrokenPromise]]:

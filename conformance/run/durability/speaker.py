@@ -72,7 +72,7 @@ class Speaker:
         self._events.append(self._event(Kind.SENT, data))
         self._wire.write(data)
 
-    def hear(self, timeout: float | None = None) -> Message | None:
+    def receive(self, timeout: float | None = None) -> Message | None:
         """Return the next message, None where none comes in `timeout` seconds.
 
         Raises `OSError` at the end, and `GoneError` where the server says what is not due.

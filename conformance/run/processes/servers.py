@@ -159,9 +159,9 @@ class ServerProcess:
             yield
 
     def _is_ready(self, planned: Address | None) -> bool:
-        said = self._log.ready_address() if planned is None else None
+        printed = self._log.ready_address() if planned is None else None
         try:
-            address = parse_address(said) if said else planned
+            address = parse_address(printed) if printed else planned
         except TargetError as error:
             raise StartError(f"the server says where it listens, but not so that it is understood: {error}") from None
         ready = address is not None and _takes_connections(address)

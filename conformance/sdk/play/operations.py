@@ -234,23 +234,23 @@ class SdkOperations:
             if answer.error is not None:
                 raise Stopped(Verdict.FAIL, "a result", f"the error {error_text(answer)}")
 
-    def _hold(self, step: Answering, due: Due, answer: DriverAnswer, written: ReplyPiece, said: Message) -> None:
+    def _hold(self, step: Answering, due: Due, answer: DriverAnswer, written: ReplyPiece, reply: Message) -> None:
         """Compare a report with the reply that the SDK was sent."""
-        if reports_nothing(answer, due.place) and self._plain.is_flag(type(said)):
+        if reports_nothing(answer, due.place) and self._plain.is_flag(type(reply)):
             self.observed.append("reports nothing")
             return
-        expected = self._plain.result(said)
+        expected = self._plain.result(reply)
         found = report_differs(expected, answer, due.place)
         if found is None or (
             type(due.request) in self.spoken.sdk.parting and answer.error is None and not answer.result
         ):
             self.observed += ["reported"] * step.or_fails
             return
-        self._unable(answer, [due.request, said])
+        self._unable(answer, [due.request, reply])
         if not self.hello.binary_safe:
             beside = report_differs(expected, answer, due.place, textual=True)
             if beside is None:
-                self._textual([said])
+                self._textual([reply])
             found = beside or found
         if answer.error is not None and step.or_fails:
             self.observed.append(f"fails: {answer.error.kind}")

@@ -10,13 +10,13 @@ from wireproof.conformance.suite.sdk_steps import (
     Cut,
     CutAt,
     Pause,
-    Said,
-    SaidBytes,
-    SaidEach,
-    SaidItem,
-    SaidPart,
-    SaidSlowly,
-    SaidTimes,
+    ScriptedBytes,
+    ScriptedEach,
+    ScriptedItem,
+    ScriptedMessage,
+    ScriptedPart,
+    ScriptedSlowly,
+    ScriptedTimes,
 )
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.values import Hex, SymbolicMessage, Value
@@ -56,14 +56,14 @@ class ReplyScript:
         self._symbols = symbols
         self.codec: Codec = symbols.codec
 
-    def requests(self, spec: Iterable[SaidItem]) -> list[Request]:
+    def requests(self, spec: Iterable[ScriptedItem]) -> list[Request]:
         """Return the requests that `ask` names, whether or not they fit on the wire.
 
         Raises `SymbolError` for a message that is not a request.
         """
         found = []
         for one in self._spread(spec):
-            if not isinstance(one, Said):
+            if not isinstance(one, ScriptedMessage):
                 raise SymbolError(f"ask: expected requests, got {as_written(one)!r}")
             message = self._message(one)
             if not isinstance(message, Request):
@@ -71,7 +71,7 @@ class ReplyScript:
             found.append(message)
         return found
 
-    def pieces(self, spec: Iterable[SaidItem]) -> list[ReplyPiece]:
+    def pieces(self, spec: Iterable[ScriptedItem]) -> list[ReplyPiece]:
         """Return what `answer` or `say` names."""
         return [piece for one in self._spread(spec) for piece in self._pieces(one)]
 
@@ -96,39 +96,39 @@ class ReplyScript:
             raise SymbolError(f"cut: expected a word or a size, got {found!r}")
         return found
 
-    def _spread(self, specs: Iterable[SaidItem]) -> Iterator[SaidItem]:
+    def _spread(self, specs: Iterable[ScriptedItem]) -> Iterator[ScriptedItem]:
         """Yield what is said one after the other; the variable of an `each` has its number while its item is used."""
         for spec in specs:
             match spec:
-                case SaidEach(each, of):
+                case ScriptedEach(each, of):
                     for _ in self._symbols.numbers(each):
                         yield from self._spread((of,))
-                case SaidTimes(times, of):
+                case ScriptedTimes(times, of):
                     for _ in range(self._symbols.integer(times, "times")):
                         yield from self._spread((of,))
                 case _:
                     yield spec
 
-    def _pieces(self, spec: SaidItem) -> Iterator[ReplyPiece]:
+    def _pieces(self, spec: ScriptedItem) -> Iterator[ReplyPiece]:
         match spec:
-            case SaidSlowly(inner, at, seconds):
+            case ScriptedSlowly(inner, at, seconds):
                 whole, cut = self._piece(inner), self._symbols.integer(at, "at")
                 yield ReplyPiece(whole.data[:cut], is_pushed=whole.is_pushed)
                 yield ReplyPiece(pause=self.number(seconds, "pause"))
                 yield ReplyPiece(whole.data[cut:], whole.message, is_pushed=whole.is_pushed)
             case Pause(seconds):
                 yield ReplyPiece(pause=self.number(seconds, "pause"))
-            case SaidBytes(raw, said):
+            case ScriptedBytes(raw, scripted):
                 data = self._symbols.data(Hex(raw) if isinstance(raw, str | int) else raw)
-                message = None if said is None else self._piece(said).message
+                message = None if scripted is None else self._piece(scripted).message
                 yield ReplyPiece(data, message, is_pushed=isinstance(message, Push))
-            case Said() | SaidPart():
+            case ScriptedMessage() | ScriptedPart():
                 yield self._piece(spec)
             case _:
                 raise SymbolError(f"expected what an SDK can be answered, got {as_written(spec)!r}")
 
-    def _piece(self, spec: Said | SaidPart) -> ReplyPiece:
-        if isinstance(spec, SaidPart):
+    def _piece(self, spec: ScriptedMessage | ScriptedPart) -> ReplyPiece:
+        if isinstance(spec, ScriptedPart):
             whole = self._piece(spec.part)
             return ReplyPiece(whole.data[: self._symbols.integer(spec.size, "size")], is_pushed=whole.is_pushed)
         name = self._symbols.filled(spec.name)
@@ -151,8 +151,8 @@ class ReplyScript:
         known = {name for name, _ in self.codec.layout(kind).fields}
         return self._symbols.build(kind, {name: one for name, one in fields.items() if name in known}, "push")
 
-    def _message(self, said: Said) -> Message:
-        return self._symbols.message(SymbolicMessage(self._symbols.filled(said.name), said.fields))
+    def _message(self, scripted: ScriptedMessage) -> Message:
+        return self._symbols.message(SymbolicMessage(self._symbols.filled(scripted.name), scripted.fields))
 
 
 def marks(codec: Codec, message: Message, start: int = 0) -> list[int]:

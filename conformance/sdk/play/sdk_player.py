@@ -38,8 +38,8 @@ from wireproof.conformance.suite.sdk_steps import (
     PingsStep,
     ReceiveStep,
     ResetStep,
-    SaidItem,
     SayStep,
+    ScriptedItem,
     SecureStep,
     UpStep,
     WaitStep,
@@ -118,8 +118,8 @@ class SdkPlayer:
                 for asked in self._halved(step, step.answer or ()):
                     yield from self._ask(asked)
             case SayStep():
-                for said in self._halved(step, step.say):
-                    yield from self._say(said)
+                for item in self._halved(step, step.say):
+                    yield from self._say(item)
             case WaitStep():
                 yield act.LetTimePass(self.operations.script.number(step.wait, "wait"))
             case DownStep():
@@ -133,7 +133,7 @@ class SdkPlayer:
             case _:
                 assert_never(step)
 
-    def _halved(self, step: Answered, written: tuple[SaidItem, ...]) -> Iterator[Answered]:
+    def _halved(self, step: Answered, written: tuple[ScriptedItem, ...]) -> Iterator[Answered]:
         """Yield the step once for each place at which what is written is cut in two, or as it is."""
         if self.operations.script.cut(step.cut) != "halves":
             yield step
@@ -191,7 +191,7 @@ class SdkPlayer:
         if not step.open:
             yield from self.operations.failing(self.connections.of(step.on).in_flight(step.on), step.fails)
 
-    def _answer(self, line: str, step: Answering, written: tuple[SaidItem, ...]) -> ActionGenerator:
+    def _answer(self, line: str, step: Answering, written: tuple[ScriptedItem, ...]) -> ActionGenerator:
         """Write what the case says, then compare what the driver reports with it."""
         held = self.connections.of(line)
         script, due = self.operations.script, held.in_flight(line).due

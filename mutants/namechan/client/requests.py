@@ -8,7 +8,7 @@ from wireproof.mutants.namechan.client.mutant import mutant, sent
 __all__ = ["MUTANTS"]
 
 PUBLISH = ("1+publish",)
-PUBLISHED = "await self._tell(request)\n            return"
+PUBLISHED = "await self._send(request)\n            return"
 MUTANTS = (
     mutant("version-two", "The version is 2.", "1", edit("TopicLink.greet", "Version()", "Version(version=2)")),
     mutant("version-low-byte-first", "The version is sent with its lowest byte first.", "1",
@@ -17,15 +17,15 @@ MUTANTS = (
     mutant("version-of-four-bytes", "The version is sent as four bytes.", "1",
            first("NamechanClient.send", "if message.NAME == 'VERSION':", "    self.await_reply(message)",
                  "    return self.codec.encode(message)[4:]")),
-    mutant("no-connect", "No Connect is sent.", "2", edit("TopicLink._answer", "self.tell([self._first_line])", "pass")),
+    mutant("no-connect", "No Connect is sent.", "2", edit("TopicLink._answer", "self.send_unanswered([self._first_line])", "pass")),
     mutant("connect-twice", "The Connect is sent twice.", "2",
-           edit("TopicLink._answer", "self.tell([self._first_line])", "self.tell([self._first_line, self._first_line])")),
+           edit("TopicLink._answer", "self.send_unanswered([self._first_line])", "self.send_unanswered([self._first_line, self._first_line])")),
     mutant("connect-without-id", "The id is left empty.", "2", sent("CONNECT", "id", 'b""')),
     mutant("connect-id-as-text", "The id is decoded as text.", "2", sent("CONNECT", "id", "message.id.decode('utf-8', 'replace').encode()")),
     mutant("connect-another-version", "The Connect says version 0.", "2", sent("CONNECT", "version", "0")),
     mutant("connect-behind-acks", "The Connect is sent when the caller goes on, behind the Ack of a Ping that came meanwhile.", "2 17",
-           edit("TopicLink._answer", "self.tell([self._first_line])", "pass"),
-           before("Client._prepare", "again = [", "link.tell([link._first_line])")),
+           edit("TopicLink._answer", "self.send_unanswered([self._first_line])", "pass"),
+           before("Client._prepare", "again = [", "link.send_unanswered([link._first_line])")),
     mutant("any-replay-is-current", "Whatever replay the user asks for, From_current is sent.", "4",
            first("Codec.encode", "from msgspec.structs import replace",
                  "if message.NAME == 'SUBSCRIBE': message = replace(message, replay=2, message=0)")),
@@ -80,5 +80,5 @@ MUTANTS = (
     mutant("wide-ids-clamped", "An id of more than 64 bits is sent as the largest one.", "7",
            edit("Client.subscribe", "Subscribe(topic, replay, message)", "Subscribe(topic, replay, min(message, 2**64 - 1))")),
     mutant("wide-ids-after-an-unsubscribe", "An id of more than 64 bits is refused once the topic is unsubscribed.", "7",
-           after("Client.subscribe", "request = Subscribe(topic, replay, message)", "if message >= 2**64: await self._tell(Unsubscribe(topic))")),
+           after("Client.subscribe", "request = Subscribe(topic, replay, message)", "if message >= 2**64: await self._send(Unsubscribe(topic))")),
 )  # fmt: skip

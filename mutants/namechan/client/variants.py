@@ -33,7 +33,7 @@ VARIANTS = (
                 "data = self.codec.encode(message) + (b'' if message.NAME == 'VERSION' else b'\\n')")),
     mutant("connects-at-once", "Version and Connect are sent together.", "",
            edit("TopicLink.greet", "(answer,) = self.ask([Version()])", "(answer,) = self.ask([Version()])",
-                "self.tell([self._first_line])", "self._first_line = None")),
+                "self.send_unanswered([self._first_line])", "self._first_line = None")),
     mutant("acks-in-seconds", "An Ack has whole seconds, as the Ping had.", "",
            first("Codec.encode", "if message.NAME == 'ACK': return b'(Ack %d)\\n' % (message.time // 1000000)")),
     mutant("skips-unknown-types", "A frame of an unknown type is skipped.", "",

@@ -15,7 +15,7 @@ from wireproof.protocols.throttr import Codec
 from wireproof.reference_client.link import Link
 from wireproof.reference_client.throttr.client import Client
 
-__all__ = ["changed", "codec", "fitted", "hearing", "mutant", "numbers", "sending", "texts"]
+__all__ = ["changed", "changing", "codec", "fitted", "mutant", "numbers", "sending", "texts"]
 
 
 CLIENT = "wireproof.reference_client"
@@ -71,15 +71,15 @@ def sending(change: Callable[[Any], Any]) -> type[Client]:
     return type("Client", (Client,), {"link_class": Sending})
 
 
-def hearing(change: Callable[[Any, Request], Reply]) -> type[Client]:
+def changing(change: Callable[[Any, Request], Reply]) -> type[Client]:
     """Return the client that changes each reply before anybody gets it."""
 
-    class Hearing(Link):
+    class ChangingLink(Link):
         def _answer(self, reply: Reply) -> None:
             request = self._codec.answered
             super()._answer(reply if request is None else change(reply, request))
 
-    return type("Client", (Client,), {"link_class": Hearing})
+    return type("Client", (Client,), {"link_class": ChangingLink})
 
 
 def numbers(message: Any, change: Callable[[int], int]) -> Any:

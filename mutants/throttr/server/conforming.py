@@ -78,9 +78,13 @@ def _reading(rule: str, name: str, old: str, new: str) -> tuple[ServerMutant, ..
     """Return variants that read what the errata leave open the other way: 7.1.0 as `old` says, 7.3.2 as `new`."""
     return tuple(
         mutant(
-            f"legal-{name}-{profile}", said, "", profiles=(profile,), rules={rule: not getattr(RULES[profile], rule)}
+            f"legal-{name}-{profile}",
+            description,
+            "",
+            profiles=(profile,),
+            rules={rule: not getattr(RULES[profile], rule)},
         )
-        for profile, said in (("7.1.0", old), ("7.3.2", new))
+        for profile, description in (("7.1.0", old), ("7.3.2", new))
     )
 
 

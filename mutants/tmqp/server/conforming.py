@@ -19,7 +19,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("without-hints", "Notifications have no headers.", rules={"describes_events": False}),
     legal("events-unknown-silent", "A subscription to an event that does not exist is not answered.",
           rules={"answers_unknown_events": False}),
-    legal("timeouts-silent", "A missing acknowledgement is not reported.", rules={"tells_timeouts": False}),
+    legal("timeouts-silent", "A missing acknowledgement is not reported.", rules={"reports_timeouts": False}),
     legal("short-ids", "Ids that the server makes are counted.",
           edit("state.State.new_id", "return self._ids().hex().encode()", "self.made = vars(self).get('made', 0) + 1",
                'return b"id-%d" % self.made')),

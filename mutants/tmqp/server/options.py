@@ -53,7 +53,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("TmqpSession.connection_lost", "channels.events.leave(client)", "channels.events.leave(client)",
                 'channels.events.of_client(b"ClientDisconnected", client)')),
     mutant("one-subscriber", "One subscriber is told.", "NOTIFICATION-4 EVENT-2",
-           edit("Events._tell", "client.push(frame)", "client.push(frame); break")),
+           edit("Events._notify", "client.push(frame)", "client.push(frame); break")),
     mutant("unsubscribes-all", "Who unsubscribes unsubscribes everybody.", "EVENT-2 NOTIFICATION-4",
            edit("Events.unsubscribe", "del found[client]", "found.clear(); [one.events.discard(key) for one in self._state.clients.values()]")),
     mutant("refused-told", "MessageProduced is told of messages that are refused, too.", "NOTIFICATION-6",

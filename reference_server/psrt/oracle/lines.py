@@ -59,7 +59,7 @@ class Line:
 
     name: str
     link: str
-    heard: Window
+    last_input: Window
     """When it was opened, or its last request answered: its time runs from there."""
     client: LoggedIn | None = None
     waiting_for: list[str] | None = None

@@ -93,13 +93,13 @@ class DocumentModel:
             self._expect_beacons(line, at.until)
 
     def _is_late(self, line: Line, at: Window) -> bool:
-        return bool(at.since >= line.heard.until + self._timeout + self._tolerance)
+        return bool(at.since >= line.last_input.until + self._timeout + self._tolerance)
 
     def _beacons_of(self, line: Line) -> None:
         """Expect the beacons up to the instant at which a control socket ends for its silence."""
         data = line.client.data if line.client is not None else None
         if data is not None:
-            end = line.heard.until + self._timeout
+            end = line.last_input.until + self._timeout
             self._expect_beacons(data, end - 1)
             self._expect_beacons(data, end, is_certain=False)
 
@@ -133,7 +133,7 @@ class DocumentModel:
             assert line.client is not None
             line.client.token = reply.token
             self._requests.clients[reply.token] = line.client
-        line.heard = at
+        line.last_input = at
         return None
 
     def _allowed(self, line: Line, request: Request) -> list[Allowed]:
@@ -175,11 +175,11 @@ class DocumentModel:
         line = self._lines[connection]
         if line.ending or (request is not None and self._may_close(line, request)):
             return None
-        if at.until >= line.heard.since + self._timeout - self._tolerance and not line.interval:
+        if at.until >= line.last_input.since + self._timeout - self._tolerance and not line.interval:
             return None
         client = line.client
         control = client.control if client is not None and client.data is line and self._tolerance else None
-        if control is not None and at.until >= control.heard.since + self._timeout - self._tolerance:
+        if control is not None and at.until >= control.last_input.since + self._timeout - self._tolerance:
             return None
         what = request.NAME if request is not None else "nothing"
         return Disagreement(f"{connection} is ended with {what} unanswered", f"ended {what}", "PSRT-ROBUSTNESS-10")
@@ -203,7 +203,7 @@ class DocumentModel:
     def instants(self) -> list[int]:
         """Return the instants, in ns and ascending, at which connections end or beacons are due."""
         found = {
-            line.heard.until + self._timeout
+            line.last_input.until + self._timeout
             for line in self._lines.values()
             if line.link != DATAGRAM and not line.interval
         }

@@ -50,7 +50,7 @@ class Peers:
 
     def __init__(self, profile: Profile, *, tolerance_ns: int, shared: bool) -> None:
         self._tolerance, self._shared = tolerance_ns, shared
-        self._tells_kind = profile.name != "7.1.0"
+        self._reports_kind = profile.name != "7.1.0"
         self._all: list[Peer] = []
         self.by_name: dict[str, Peer] = {}
         """The open ones."""
@@ -150,7 +150,7 @@ class Peers:
 
     def _at_place(self, place: int, found: bytes) -> Disagreement | None:
         """Positions name different connections, and the same ones as long as these are open (T41)."""
-        if self._shared or self._tells_kind or any(peer.closed and self._tolerance for peer in self._all):
+        if self._shared or self._reports_kind or any(peer.closed and self._tolerance for peer in self._all):
             return None
         taken = {one: at for at, one in self._places.items()}
         if self._places.setdefault(place, found) == found and taken.get(found, place) == place:
@@ -161,7 +161,7 @@ class Peers:
     def _row(self, name: str, row: ConnectionRow, at: Window) -> Disagreement | None:
         """Judge one row; bytes, times and addresses are open (T25, T42, T43, T46), but times stand."""
         peer = next((one for one in self._all if one.id == row.id), None)
-        if self._tells_kind and (row.type, row.kind > 1, row.ip_version in (4, 6)) != (0, False, True):
+        if self._reports_kind and (row.type, row.kind > 1, row.ip_version in (4, 6)) != (0, False, True):
             return Disagreement(f"{name}: {row}"[:300], "type, kind or IP version", "THR-CONNECTIONS-7")
         if peer is None:
             return None

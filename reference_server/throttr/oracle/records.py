@@ -29,7 +29,7 @@ class Records:
         self._rules = TimedModel(profile, variant, tolerance_ns)
         self._shared = shared
         self._size = profile.variants[variant].sizes["value"]
-        self._tells_key_type = profile.name != "7.1.0"
+        self._reports_key_type = profile.name != "7.1.0"
         self._states: dict[bytes, States] = {}
         self._points: dict[bytes, tuple[int, Due]] = {}
         """Key -> (the last time point in LIST, the expiry at that time)."""
@@ -105,7 +105,7 @@ class Records:
     def _fits(self, state: Record, row: ListRow) -> bool:
         """Return whether a row may be this record's; its key type counts only since 7.3.2 (T28)."""
         kind = KeyType.COUNTER if state.is_counter else KeyType.BUFFER
-        if row.ttl_type != state.ttl_type or (self._tells_key_type and row.key_type != kind):
+        if row.ttl_type != state.ttl_type or (self._reports_key_type and row.key_type != kind):
             return False
         if state.is_counter:
             return row.bytes_used == self._size

@@ -9,7 +9,7 @@ from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.bodies import QueueOptions
 from wireproof.protocols.tmqp.enums import QueueStatus
 from wireproof.protocols.tmqp.frames import RequestFrame
-from wireproof.reference_server.tmqp.oracle.expected import Body, said
+from wireproof.reference_server.tmqp.oracle.expected import Body, as_text
 from wireproof.reference_server.tmqp.oracle.world import ModelChannel, ModelQueue, Options, World
 
 __all__ = ["channel_body", "options_of", "queue_body"]
@@ -18,7 +18,7 @@ KEYS = ("just-allow", "after-received", "after-sent", "after-acknowledged", "put
 """Deliveries that options may name."""
 CALLED = {"SendOnlyFirstAcquirer": "OnlyFirstAcquirer"}
 """Option -> how information calls it; the others are called the same, or are not told."""
-UNTOLD = ("Status", "MessageDeliveryHandler", "AllowedQueues", "AllowMultipleQueues")
+HIDDEN = ("Status", "MessageDeliveryHandler", "AllowedQueues", "AllowMultipleQueues")
 OF_CHANNELS = ("ClientLimit", "QueueLimit", "DestroyWhenEmpty")
 SPARE = ("EventHandler", "ChannelEventHandler", "Authenticator")
 """Options that the model does not follow."""
@@ -52,7 +52,7 @@ def options_of(codec: Codec, kind: type[QueueOptions], before: Options, request:
 
 def channel_body(world: World, channel: ModelChannel) -> Body:
     """Return what is told of a channel."""
-    members = {"Name": said(channel.name), **_told(world, channel.options, channel.given)}
+    members = {"Name": as_text(channel.name), **_described(world, channel.options, channel.given)}
     if world.is_strict:
         members |= {"ActiveClients": len(channel.members), "Queues": list(channel.queues)}
         members["AllowMultipleQueues"] = channel.options.get("AllowMultipleQueues", True)
@@ -61,17 +61,17 @@ def channel_body(world: World, channel: ModelChannel) -> Body:
 
 def queue_body(world: World, queue: ModelQueue) -> Body:
     """Return what is told of a queue."""
-    members: dict[str, object] = {"Channel": said(queue.channel.name), "Id": queue.number}
+    members: dict[str, object] = {"Channel": as_text(queue.channel.name), "Id": queue.number}
     members["Status"] = queue.status.name.replace("_", "")
     if not queue.is_vague:
         members |= {"PriorityMessages": len(queue.high), "Messages": len(queue.normal)}
     if world.is_strict:
-        members |= _told(world, queue.options, queue.given)
+        members |= _described(world, queue.options, queue.given)
         members |= {} if queue.is_vague else {name: queue.counts[name] for name in OF_COUNTS}
     return Body({name: value for name, value in members.items() if name not in OF_CHANNELS})
 
 
-def _told(world: World, options: Options, given: set[str]) -> dict[str, object]:
+def _described(world: World, options: Options, given: set[str]) -> dict[str, object]:
     """Return the members that tell options; in a server that others use, those that were given."""
-    told = {name: value for name, value in options.items() if name not in UNTOLD}
-    return {CALLED.get(name, name): value for name, value in told.items() if world.is_strict or name in given}
+    shown = {name: value for name, value in options.items() if name not in HIDDEN}
+    return {CALLED.get(name, name): value for name, value in shown.items() if world.is_strict or name in given}

@@ -21,8 +21,8 @@ __all__ = [
     "Rows",
     "Shape",
     "Spelled",
+    "as_text",
     "broken_clause",
-    "said",
 ]
 
 
@@ -141,7 +141,7 @@ class Rows:
         return all(any(row.holds(one) for one in found) for row in self.rows)
 
 
-def said(data: bytes) -> str:
+def as_text(data: bytes) -> str:
     """Return bytes as the text that JSON can hold."""
     return data.decode("utf-8", "replace")
 
@@ -155,7 +155,7 @@ def _read(got: object) -> Any:
 
 def _is_like(wanted: object, got: object) -> bool:
     if isinstance(wanted, Made):
-        return bool(got) if wanted.value is None else got == said(wanted.value)
+        return bool(got) if wanted.value is None else got == as_text(wanted.value)
     if isinstance(wanted, str) and isinstance(got, str):
         return wanted.lower() == got.lower()
     return got == wanted and isinstance(got, bool) == isinstance(wanted, bool)

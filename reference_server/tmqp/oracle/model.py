@@ -95,8 +95,8 @@ class DocumentModel:
         """Return the first requests of a connection: a client with a short id, where nobody else can have it."""
         taken = {one.id.value for one in self._world.clients}
         free = next((one for one in GREETED_IDS if one not in taken), b"")
-        said = b"Client-Id: %s\r\nClient-Name: n%s\r\nClient-Type: t\r\n" % (free, free[:1])
-        return Protocol(), Hello(payload=b"CONNECT /\r\n" + (said if self._world.is_strict else b""))
+        lines = b"Client-Id: %s\r\nClient-Name: n%s\r\nClient-Type: t\r\n" % (free, free[:1])
+        return Protocol(), Hello(payload=b"CONNECT /\r\n" + (lines if self._world.is_strict else b""))
 
     def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
         """Report a new connection."""
@@ -127,7 +127,7 @@ class DocumentModel:
         if line.ending or line.stage == "spoiled" or world.is_lost:
             return
         if line.client is not None:
-            line.heard, line.is_pinged = world.now, False
+            line.last_input, line.is_pinged = world.now, False
         if isinstance(request, Protocol):
             if line.stage != "new" or request.version != VERSION:
                 self._end(line, "it did not begin with the eight bytes")
@@ -189,7 +189,7 @@ class DocumentModel:
             return
         client = ModelClient(line, Made(id_ or None), found.get(b"client-name", b""), found.get(b"client-type", b""))
         world.clients.append(client)
-        line.client, line.heard = client, world.now
+        line.client, line.last_input = client, world.now
         self._notices.client(b"ClientConnected", client)
         clause = "TMQP-HELLO-2" if id_ else "TMQP-HELLO-3"
         self._expect(line, clause, Welcome, content_type=ResultCode.ACCEPTED, target=client.id, source=b"")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.protocols.tmqp.replies import Notification
-from wireproof.reference_server.tmqp.oracle.expected import Body, Shape, Spelled, said
+from wireproof.reference_server.tmqp.oracle.expected import Body, Shape, Spelled, as_text
 from wireproof.reference_server.tmqp.oracle.world import Item, ModelChannel, ModelClient, ModelQueue, World
 
 __all__ = ["OF_CHANNELS", "OF_QUEUES", "OF_SERVERS", "Notices"]
@@ -23,46 +23,48 @@ class Notices:
 
     def client(self, name: bytes, client: ModelClient) -> None:
         """Expect what tells that a client came or went."""
-        members = {"Id": client.id, "Name": said(client.name), "Type": said(client.type)}
-        self._told(name, members, clause="TMQP-NOTIFICATION-2")
+        members = {"Id": client.id, "Name": as_text(client.name), "Type": as_text(client.type)}
+        self._expect_event(name, members, clause="TMQP-NOTIFICATION-2")
 
     def channel(self, name: bytes, channel: ModelChannel) -> None:
         """Expect what tells that a channel was created or removed."""
-        self._told(name, {"Name": said(channel.name)}, channel, key=b"", clause="TMQP-NOTIFICATION-3")
+        self._expect_event(name, {"Name": as_text(channel.name)}, channel, key=b"", clause="TMQP-NOTIFICATION-3")
 
     def member(self, name: bytes, channel: ModelChannel, client: ModelClient) -> None:
         """Expect what tells that a client joined or left a channel."""
         members = {
-            "Channel": said(channel.name),
+            "Channel": as_text(channel.name),
             "ClientId": client.id,
-            "ClientName": said(client.name),
-            "ClientType": said(client.type),
+            "ClientName": as_text(client.name),
+            "ClientType": as_text(client.type),
         }
-        self._told(name, members, channel, clause="TMQP-NOTIFICATION-4")
+        self._expect_event(name, members, channel, clause="TMQP-NOTIFICATION-4")
 
     def queue(self, name: bytes, queue: ModelQueue) -> None:
         """Expect what tells that a queue was created, changed or removed."""
-        members: dict[str, object] = {"Channel": said(queue.channel.name), "Id": queue.number}
+        members: dict[str, object] = {"Channel": as_text(queue.channel.name), "Id": queue.number}
         if name != b"QueueRemoved":
             members["Status"] = queue.status.name.title().replace("_", "")
         if self._world.is_strict and name != b"QueueRemoved" and not queue.is_vague:
             members |= {"PriorityMessages": len(queue.high), "Messages": len(queue.normal)}
-        self._told(name, members, queue.channel, clause="TMQP-NOTIFICATION-5")
+        self._expect_event(name, members, queue.channel, clause="TMQP-NOTIFICATION-5")
 
     def message(self, queue: ModelQueue, item: Item) -> None:
         """Expect what tells that a message was pushed."""
         producer = item.producer
         members = {
-            "Channel": said(queue.channel.name),
+            "Channel": as_text(queue.channel.name),
             "Queue": queue.number,
             "Id": item.id if item.id.value != b"" else "",
             "ProducerId": producer.id,
-            "ProducerName": said(producer.name),
-            "ProducerType": said(producer.type),
+            "ProducerName": as_text(producer.name),
+            "ProducerType": as_text(producer.type),
         }
-        self._told(OF_QUEUES[0], members, queue.channel, queue.number, clause="TMQP-NOTIFICATION-6", queue=queue)
+        self._expect_event(
+            OF_QUEUES[0], members, queue.channel, queue.number, clause="TMQP-NOTIFICATION-6", queue=queue
+        )
 
-    def _told(
+    def _expect_event(
         self,
         name: bytes,
         members: Mapping[str, object],

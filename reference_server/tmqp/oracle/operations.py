@@ -27,7 +27,7 @@ from wireproof.protocols.tmqp.requests import (
 )
 from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
 from wireproof.reference_server.tmqp.oracle.described import channel_body, options_of, queue_body
-from wireproof.reference_server.tmqp.oracle.expected import FAILS, Body, Refusal, Rows, Shape, said
+from wireproof.reference_server.tmqp.oracle.expected import FAILS, Body, Refusal, Rows, Shape, as_text
 from wireproof.reference_server.tmqp.oracle.notices import Notices
 from wireproof.reference_server.tmqp.oracle.world import ModelChannel, ModelClient, ModelQueue, Options, World
 
@@ -115,7 +115,7 @@ class ModelOperations:
             Operation: self._unknown,
         }
 
-    def _tell(
+    def _expect_answer(
         self, client: ModelClient, request: RequestFrame, code: object, payload: object = None, *, clause: int = 1
     ) -> None:
         """Expect the answers to an operation; `clause` is the number of one within its group."""
@@ -123,14 +123,14 @@ class ModelOperations:
 
     def _create_channel(self, client: ModelClient, request: RequestFrame) -> None:
         if not is_name(request.target):
-            self._tell(client, request, NAME_REFUSED)
+            self._expect_answer(client, request, NAME_REFUSED)
         elif self._world.channel(request.target) is not None:
-            self._tell(client, request, ResultCode.DUPLICATE, clause=2)
+            self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
         elif (made := options_of(self._codec, ChannelOptions, self._world.defaults, request)) is None:
-            self._tell(client, request, FAILS)
+            self._expect_answer(client, request, FAILS)
         else:
             self._make_channel(request.target, *made)
-            self._tell(client, request, ResultCode.OK)
+            self._expect_answer(client, request, ResultCode.OK)
 
     def _make_channel(self, name: bytes, options: Options, given: set[str]) -> ModelChannel:
         channel = ModelChannel(name, options, given)
@@ -141,10 +141,10 @@ class ModelOperations:
     def _delete_channel(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._tell(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND)
             return
         self._remove(channel)
-        self._tell(client, request, ResultCode.OK)
+        self._expect_answer(client, request, ResultCode.OK)
 
     def _remove(self, channel: ModelChannel) -> None:
         for queue in list(channel.queues.values()):
@@ -158,40 +158,40 @@ class ModelOperations:
         wanted = request.target or first_header(request, b"channel-name") or b""
         there = list(self._world.channels.values())
         rows = [channel_body(self._world, one) for one in there if passes(wanted, one.name)]
-        others = [said(one.name) for one in there if not passes(wanted, one.name)]
-        self._tell(client, request, ResultCode.OK, Rows("Name", rows, self._world.is_strict, others))
+        others = [as_text(one.name) for one in there if not passes(wanted, one.name)]
+        self._expect_answer(client, request, ResultCode.OK, Rows("Name", rows, self._world.is_strict, others))
 
     def _channel_info(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._tell(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND)
         else:
-            self._tell(client, request, ResultCode.OK, channel_body(self._world, channel))
+            self._expect_answer(client, request, ResultCode.OK, channel_body(self._world, channel))
 
     def _join(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._tell(client, request, ResultCode.NOT_FOUND, clause=3)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, clause=3)
             return
         limit = int(str(channel.options.get("ClientLimit", 0)))
         is_member = client in channel.members
         if not is_member:
             if 0 < limit <= len(channel.members):
-                self._tell(client, request, ResultCode.LIMIT_EXCEEDED, clause=4)
+                self._expect_answer(client, request, ResultCode.LIMIT_EXCEEDED, clause=4)
                 return
             channel.members.append(client)
             self._notices.member(b"ClientJoined", channel, client)
             for queue in list(channel.queues.values()):
                 self._deliveries.drain(queue)
-        self._tell(client, request, ResultCode.OK, clause=2 if is_member else 1)
+        self._expect_answer(client, request, ResultCode.OK, clause=2 if is_member else 1)
 
     def _leave(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None or client not in channel.members:
-            self._tell(client, request, ResultCode.NOT_FOUND, clause=2)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, clause=2)
             return
         self.leave(channel, client)
-        self._tell(client, request, ResultCode.OK)
+        self._expect_answer(client, request, ResultCode.OK)
 
     def leave(self, channel: ModelChannel, client: ModelClient) -> None:
         """Follow that a client is no member any more."""
@@ -207,23 +207,23 @@ class ModelOperations:
     def _create_queue(self, client: ModelClient, request: RequestFrame) -> None:
         number, channel = number_in(first_header(request, b"queue-id")), self._world.channel(request.target)
         if first_header(request, b"queue-id") is None:
-            self._tell(client, request, ResultCode.UNACCEPTABLE)
+            self._expect_answer(client, request, ResultCode.UNACCEPTABLE)
         elif number is None or not is_name(request.target):
-            self._tell(client, request, FAILS)
+            self._expect_answer(client, request, FAILS)
         elif channel is not None and number in channel.queues:
-            self._tell(client, request, ResultCode.DUPLICATE, clause=2)
+            self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
         elif channel is not None and not self._may_have(channel, number):
-            self._tell(client, request, FAILS)
+            self._expect_answer(client, request, FAILS)
         else:
             before = self._world.defaults if channel is None else channel.options
             made = options_of(self._codec, QueueOptions, before, request)
             if made is None:
-                self._tell(client, request, FAILS)
+                self._expect_answer(client, request, FAILS)
                 return
             channel = channel or self._make_channel(request.target, dict(self._world.defaults), set())
             queue = channel.queues[number] = ModelQueue(channel, number, made[0], made[1] | channel.given)
             self._notices.queue(b"QueueCreated", queue)
-            self._tell(client, request, ResultCode.OK)
+            self._expect_answer(client, request, ResultCode.OK)
 
     def _may_have(self, channel: ModelChannel, number: int) -> bool:
         options = channel.options
@@ -236,13 +236,13 @@ class ModelOperations:
         """Return the queue that is meant (E12); without one, expect the answer."""
         channel, number = self._world.channel(request.target), number_in(first_header(request, b"queue-id"))
         if channel is None:
-            self._tell(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND)
             return None
         if number is None and by_payload and len(request.payload) > 1:
             number = int.from_bytes(request.payload[:2], "little")
         found = None if number is None else channel.queues.get(number)
         if found is None:
-            self._tell(client, request, FAILS if number is None else ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, FAILS if number is None else ResultCode.NOT_FOUND)
         return found
 
     def _update_queue(self, client: ModelClient, request: RequestFrame) -> None:
@@ -251,44 +251,44 @@ class ModelOperations:
             return
         made = options_of(self._codec, QueueOptions, queue.channel.options, request)
         if made is None:
-            self._tell(client, request, FAILS)
+            self._expect_answer(client, request, FAILS)
             return
         queue.options, queue.given = made[0], made[1] | queue.channel.given
         self._deliveries.change(queue)
         self._notices.queue(b"QueueUpdated", queue)
-        self._tell(client, request, ResultCode.OK)
+        self._expect_answer(client, request, ResultCode.OK)
 
     def _delete_queue(self, client: ModelClient, request: RequestFrame) -> None:
         queue = self._queue(client, request)
         if queue is not None:
             del queue.channel.queues[queue.number]
             self._notices.queue(b"QueueRemoved", queue)
-            self._tell(client, request, ResultCode.OK)
+            self._expect_answer(client, request, ResultCode.OK)
 
     def _list_queues(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._tell(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND)
         else:
             rows = [queue_body(self._world, one) for one in channel.queues.values()]
-            self._tell(client, request, ResultCode.OK, Rows("Id", rows, exact=True))
+            self._expect_answer(client, request, ResultCode.OK, Rows("Id", rows, exact=True))
 
     def _queue_info(self, client: ModelClient, request: RequestFrame) -> None:
         queue = self._queue(client, request)
         if queue is not None:
-            self._tell(client, request, ResultCode.OK, queue_body(self._world, queue))
+            self._expect_answer(client, request, ResultCode.OK, queue_body(self._world, queue))
 
     def _list_clients(self, client: ModelClient, request: RequestFrame) -> None:
         there = self._world.clients
         rows = [
-            Body({"Id": one.id, "Name": said(one.name), "Type": said(one.type)})
+            Body({"Id": one.id, "Name": as_text(one.name), "Type": as_text(one.type)})
             for one in there
             if passes(request.target, one.type)
         ]
-        self._tell(client, request, ResultCode.OK, Rows("Id", rows, self._world.is_strict))
+        self._expect_answer(client, request, ResultCode.OK, Rows("Id", rows, self._world.is_strict))
 
     def _list_nodes(self, client: ModelClient, request: RequestFrame) -> None:
-        self._tell(client, request, ResultCode.OK, Rows("Id", (), self._world.is_strict))
+        self._expect_answer(client, request, ResultCode.OK, Rows("Id", (), self._world.is_strict))
 
     def _unknown(self, client: ModelClient, request: RequestFrame) -> None:
         answer(self._world, client, request, FAILS, "TMQP-RESPONSE-3", is_certain=False)

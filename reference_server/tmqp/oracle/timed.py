@@ -55,8 +55,8 @@ class Times:
         """Say whether the server may end a connection by now: its client said nothing for too long."""
         world = self._world
         if line.client is None:
-            return world.now >= line.heard + self._hello - world.tolerance
-        return not world.is_strict and world.now >= line.heard + self._silence
+            return world.now >= line.last_input + self._hello - world.tolerance
+        return not world.is_strict and world.now >= line.last_input + self._silence
 
     def _due(self) -> Iterator[Due]:
         for channel in list(self._world.channels.values()):
@@ -76,12 +76,12 @@ class Times:
 
     def _of_line(self, line: Line) -> Due:
         if line.client is None:
-            due, happens = line.heard + self._hello, self._ends(line, "it did not say hello in time")
+            due, happens = line.last_input + self._hello, self._ends(line, "it did not say hello in time")
         elif line.is_pinged:
-            due = line.heard + self._silence + self._patience
+            due = line.last_input + self._silence + self._patience
             happens = self._ends(line, "it was pinged in vain")
         else:
-            due, happens = line.heard + self._silence, lambda: self._ping(line)
+            due, happens = line.last_input + self._silence, lambda: self._ping(line)
         return due, due, None, happens
 
     def _ends(self, line: Line, why: str) -> Callable[[], None]:

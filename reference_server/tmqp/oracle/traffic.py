@@ -85,15 +85,15 @@ class Traffic:
         if not request.id:
             return
         world, common = self._world, {"id": request.id, "source": b""}
-        told = Shape(Response, {**common, "content_type": code})
+        answer = Shape(Response, {**common, "content_type": code})
         nack = Shape(Confirmation, {**common, "headers": Refusal(fails=True)})
         if request.pending_ack:
-            shapes = (nack,) if world.is_strict else (nack, told)
+            shapes = (nack,) if world.is_strict else (nack, answer)
             world.expect(client, "TMQP-PRODUCE-5", *shapes)
-            world.expect(client, "TMQP-PRODUCE-4", told, is_certain=False)
+            world.expect(client, "TMQP-PRODUCE-4", answer, is_certain=False)
         else:
             is_asked = bool(request.pending_response)
-            world.expect(client, "TMQP-PRODUCE-4", told, is_certain=is_asked)
+            world.expect(client, "TMQP-PRODUCE-4", answer, is_certain=is_asked)
 
     def _push(self, client: ModelClient, request: RequestFrame, queue: ModelQueue) -> None:
         is_asked, id_ = bool(request.pending_ack and request.id), Made(request.id)
@@ -162,11 +162,11 @@ class Traffic:
     def _serve(self, client: ModelClient, request: RequestFrame, queue: ModelQueue, count: int) -> None:
         """Expect the messages of a pull, and what ends it."""
         is_newest = (first_header(request, b"order") or b"").strip().upper() == b"LIFO"
-        tells = (first_header(request, b"info") or b"").strip().lower() == b"yes"
+        reports_end = (first_header(request, b"info") or b"").strip().lower() == b"yes"
         for index in range(1, count + 1):
             item = (queue.high or queue.normal).pop(-1 if is_newest else 0)
             added = [(b"Request-Id", request.id), (b"Count", b"%d" % count), (b"Index", b"%d" % index)]
-            if tells:
+            if reports_end:
                 added += [(b"Priority-Messages", b"%d" % len(queue.high)), (b"Messages", b"%d" % len(queue.normal))]
             self._deliveries.send(queue, item, [client], added)
         clear = (first_header(request, b"clear") or b"").strip().lower()
@@ -185,12 +185,12 @@ class Traffic:
         or_not_found: bool = False,
     ) -> None:
         """Expect the message that says what became of a pull; a release answers 404 where nothing is (E16)."""
-        told = [(b"Request-Id", request.id)] if request.id else []
+        answer = [(b"Request-Id", request.id)] if request.id else []
         fields = {
             "id": request.id,
             "target": Spelled(request.target),
             "content_type": request.content_type,
-            "headers": Headers([*told, (b"No-Content", why)], exact=False),
+            "headers": Headers([*answer, (b"No-Content", why)], exact=False),
             "payload": b"",
         }
         shapes = [Shape(QueueMessage, fields)]
@@ -260,8 +260,8 @@ class Traffic:
         self._relay(client, receivers, request, DirectMessage, "TMQP-SEND_DIRECT-1")
         if not receivers and request.id:
             common = {"id": request.id, "source": b""}
-            told = Shape(Response, {**common, "content_type": ResultCode.NOT_FOUND})
-            world.expect(client, "TMQP-SEND_DIRECT-4", told, is_certain=bool(request.pending_response))
+            answer = Shape(Response, {**common, "content_type": ResultCode.NOT_FOUND})
+            world.expect(client, "TMQP-SEND_DIRECT-4", answer, is_certain=bool(request.pending_response))
             if request.pending_ack:
                 nack = Shape(Confirmation, {**common, "headers": Refusal(fails=True)})
                 world.expect(client, "TMQP-SEND_DIRECT-4", nack, is_certain=False)
@@ -296,8 +296,8 @@ class Traffic:
             self._world.is_lost = True
             return
         common = {"id": request.id, "source": b""}
-        told = Shape(Response, {**common, "content_type": ResultCode.NOT_FOUND})
+        answer = Shape(Response, {**common, "content_type": ResultCode.NOT_FOUND})
         nack = Shape(Confirmation, {**common, "headers": Refusal(fails=True)})
         if request.id and (request.pending_response or request.pending_ack):
-            self._world.expect(client, "TMQP-ROUTE-4", told, nack)
-            self._world.expect(client, "TMQP-ROUTE-4", told, nack, is_certain=False)
+            self._world.expect(client, "TMQP-ROUTE-4", answer, nack)
+            self._world.expect(client, "TMQP-ROUTE-4", answer, nack, is_certain=False)

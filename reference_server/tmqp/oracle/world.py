@@ -27,7 +27,7 @@ class Line:
     """One connection."""
 
     name: str
-    heard: int
+    last_input: int
     """When the client was last heard, ns."""
     stage: str = "new"
     """new, greeted, open, spoiled (the first frame was no hello)."""

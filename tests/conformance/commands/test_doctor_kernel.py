@@ -23,8 +23,8 @@ def test_usual_settings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     told = found(LARGE, monkeypatch)
 
     assert {one.state for one in told.values()} == {doctor.GOOD}
-    assert told["own ports"].told.startswith("28232 (32768 to 60999)")
-    assert told["TCP buffers"].told == "128 KiB to receive, 4096 KiB to send at most"
+    assert told["own ports"].detail.startswith("28232 (32768 to 60999)")
+    assert told["TCP buffers"].detail == "128 KiB to receive, 4096 KiB to send at most"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_is_too_small_or_too_large_names_its_setting(
 ) -> None:
     one = found({**LARGE, name: value}, monkeypatch)[where]
 
-    assert (one.state, how in one.told) == (doctor.WORSE, True)
+    assert (one.state, how in one.detail) == (doctor.WORSE, True)
 
 
 def test_another_system_has_no_such_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,5 +50,5 @@ def test_another_system_has_no_such_settings(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_round_trip_is_measured() -> None:
     one = doctor._loopback()
 
-    assert one.told.startswith("TCP on 127.0.0.1, ")
-    assert one.told.endswith(" µs there and back")
+    assert one.detail.startswith("TCP on 127.0.0.1, ")
+    assert one.detail.endswith(" µs there and back")

@@ -86,8 +86,8 @@ def test_the_doctor_tells_what_is_there_and_what_is_not(monkeypatch: pytest.Monk
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
     found = {one.name: one for one in doctor.examined()}
-    assert (found["scapy"].state, found["scapy"].told) == (doctor.WORSE, "pip install 'wireproof[fuzz]'")
-    assert "pip install 'wireproof[spark]'" in found["java"].told
+    assert (found["scapy"].state, found["scapy"].detail) == (doctor.WORSE, "pip install 'wireproof[fuzz]'")
+    assert "pip install 'wireproof[spark]'" in found["java"].detail
 
     monkeypatch.setattr(doctor.resource, "getrlimit", lambda _: (64, 64))
     assert {one.name: one.state for one in doctor.examined()}["descriptors"] == doctor.MISSING

@@ -29,7 +29,7 @@ def test_an_effort_prints_its_time_and_is_partial(tmp_path: Path) -> None:
     run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
 
     assert done.exit_code == 0, done.output
-    assert f"--effort smoke: {EFFORTS['smoke'].told}" in done.stderr
+    assert f"--effort smoke: {EFFORTS['smoke'].description}" in done.stderr
     assert "it ends after 10 s" in done.stderr
     assert "--effort smoke" in run["partial"]
     assert (run["options"]["max_time"], run["options"]["delivery"]) == ("10.0", "whole")

@@ -12,8 +12,8 @@ from wireproof.conformance.suite.sdk_steps import (
     CloseStep,
     Connection,
     OpenConnectionStep,
-    Said,
     SayStep,
+    ScriptedMessage,
     WaitStep,
     answer_of,
     blamed_by,
@@ -38,8 +38,8 @@ def test_a_step_is_of_the_class_of_its_verb() -> None:
     )
 
     assert isinstance(asked, AskStep)
-    assert asked.ask == (Said("QUERY", {"key": "$k"}),)
-    assert (answer_of(asked), blamed_by(asked)) == ((Said("refused", {}, True),), ("THR-QUERY-3",))
+    assert asked.ask == (ScriptedMessage("QUERY", {"key": "$k"}),)
+    assert (answer_of(asked), blamed_by(asked)) == ((ScriptedMessage("refused", {}, True),), ("THR-QUERY-3",))
     assert isinstance(said, SayStep)
     assert said.on == "b"
     assert closed == CloseStep("a", ("closed",))

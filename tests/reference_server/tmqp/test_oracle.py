@@ -193,7 +193,7 @@ WRONG: dict[str, tuple[Step, ...]] = {
     "pinged-for-ever": (AdvanceStep(9 * S),),
     "rule-refuses-without-hello": (ConnectStep("c"), on("c", Protocol(), Join(target=b"c"))),
     "rule-takes-empty-hello": (ConnectStep("c"), on("c", Protocol(), Hello())),
-    "rule-tells-duplicate-clients": (ConnectStep("c"), on("c", Protocol(), Hello(payload=b"x\nClient-Id: a\n"))),
+    "rule-reports-duplicate-clients": (ConnectStep("c"), on("c", Protocol(), Hello(payload=b"x\nClient-Id: a\n"))),
     "rule-takes-old-version": (ConnectStep("c"), on("c", Protocol(version=b"TMQ/1.01"))),
     "late-hello-allowed": (ConnectStep("c"), AdvanceStep(5 * S)),
 }

@@ -254,7 +254,7 @@ def test_what_is_told_of_queues(server: Server) -> None:
     listed: Any = server.codec.decode(QueueList, found.payload)  # type: ignore[attr-defined]
     assert [(one.Id, one.Status) for one in listed.rows] == [(1, b"roundrobin"), (2, b"broadcast")]
     told = info(server, line)
-    own = server.rules.tells_options_of_queue
+    own = server.rules.reports_options_of_queue
     assert (told.RequestAcknowledge, told.AcknowledgeTimeout) == ((True, 7) if own else (False, 15000))
     assert line.codes(ListQueues(id=b"1", target=b"none", **WAITS)) == [("RESPONSE", 404)]
 

@@ -81,7 +81,7 @@ def test_a_death_keeps_the_files_and_an_end_is_one() -> None:
         first = lives.data
         with Speaker(TALK, "hook", lives.connect("hook")) as hook:
             hook.say(TALK.message("create", queue=b"q", delivery="BROADCAST", sync="STRONG"))
-            assert TALK.is_ok(hook.hear())  # type: ignore[arg-type]
+            assert TALK.is_ok(hook.receive())  # type: ignore[arg-type]
         lives.kill()
         with pytest.raises(GoneError, match="it does not run"):
             lives.connect("")
@@ -92,7 +92,7 @@ def test_a_death_keeps_the_files_and_an_end_is_one() -> None:
         lives.start("second")
         with Speaker(TALK, "", lives.connect("")) as client:
             client.say(TALK.message("follow", queue=b"q"))
-            assert [one.NAME for one in (client.hear(), client.hear()) if one] == ["VERSION_REPLY", "SUBSCRIBED"]
+            assert [one.NAME for one in (client.receive(), client.receive()) if one] == ["VERSION_REPLY", "SUBSCRIBED"]
     finally:
         lives.close()
 

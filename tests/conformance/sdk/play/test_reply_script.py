@@ -11,7 +11,7 @@ from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript,
 from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
 from wireproof.conformance.suite.case_forms import FORMS
 from wireproof.conformance.suite.case_reader import CaseReader
-from wireproof.conformance.suite.sdk_steps import CutAt, SaidItem, answer_of
+from wireproof.conformance.suite.sdk_steps import CutAt, ScriptedItem, answer_of
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.protocols import protocol
 from wireproof.protocols.throttr.requests import Insert, Query, Set
@@ -21,8 +21,8 @@ def script(variant: str = "uint16", profile: str = "7.3.2", **variables: Any) ->
     return ReplyScript(Symbols(protocol("throttr"), profile, variant, case="c", namespace="n", variables=variables))
 
 
-def said(node: Any) -> tuple[SaidItem, ...]:
-    found: Any = CaseReader(FORMS).read(tuple[SaidItem, ...], node, ())
+def said(node: Any) -> tuple[ScriptedItem, ...]:
+    found: Any = CaseReader(FORMS).read(tuple[ScriptedItem, ...], node, ())
     return found
 
 
