@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from wireproof.conformance.drivers.simulation import Simulation
@@ -41,6 +44,9 @@ class Transport(Protocol):
     def hold(self, connection: str, *, is_held: bool) -> bool:
         """Let the client of a connection take nothing, or take again what waits; False where that is not possible."""
 
+    def restart(self, *, is_killed: bool) -> bool:
+        """End the server, and start it again on what it kept; False where that is not possible."""
+
     def close(self) -> None:
         """Close every connection."""
 
@@ -53,28 +59,51 @@ class InProcess:
 
     patience = 1.0
 
-    def __init__(self, protocol: str, profile: str, variant: str, *, mutant: str | None = None, seed: int = 1) -> None:
+    def __init__(
+        self,
+        protocol: str,
+        profile: str,
+        variant: str,
+        *,
+        mutant: str | None = None,
+        seed: int = 1,
+        is_lasting: bool = False,
+    ) -> None:
+        """`is_lasting`: what the server keeps is in a folder, in memory where the system has such, for `restart`."""
         self._made = protocol, profile, variant, mutant, seed
         self.options: Mapping[str, Any] = reference_target.options(protocol)
+        self._folders = _folders() if is_lasting else None
+        self._lives, self._past_ns = 0, 0
         self._clock = VirtualClock()
-        self._simulation = Simulation(self._create)
+        self._begin()
+
+    def _begin(self) -> None:
+        try:
+            self._simulation = Simulation(self._create)
+        except ValueError as error:
+            raise _broken(error) from error
+
+    @property
+    def _folder(self) -> Path | None:
+        return Path(self._folders.name) / f"life-{self._lives}" if self._folders is not None else None
 
     def _create(self, clock: VirtualClock) -> Service:
         self._clock = clock
         protocol, profile, variant, mutant, seed = self._made
-        return create_service(
+        self._service = create_service(
             protocol,
             profile=profile,
             variant=variant,
             clock=clock,
             ids=seeded_ids(seed),
             patch=server_patch(protocol, mutant),
-            options=self.options,
+            options={**self.options, **reference_target.kept_in(protocol, self._folder)},
         )
+        return self._service
 
     def now_ns(self) -> int:
-        """Return the time of the virtual clock in ns."""
-        return self._clock.monotonic_ns()
+        """Return the time of the virtual clocks in ns: that of each life behind that of the one before."""
+        return self._past_ns + self._clock.monotonic_ns()
 
     def perform(self, action: Action) -> Answer:
         """Perform one action in simulation. Raises `InvariantError` when the server raises."""
@@ -98,8 +127,38 @@ class InProcess:
             raise _broken(error) from error
         return True
 
+    def restart(self, *, is_killed: bool) -> bool:
+        """Start anew on a copy of the folder as it is now, or, in good order, as the end leaves it.
+
+        Raises `InvariantError` when the server raises, or does not start.
+        """
+        before = self._folder
+        if before is None:
+            return False
+        try:
+            if not is_killed:
+                self._service.close()
+            self._lives += 1
+            shutil.copytree(before, str(self._folder))
+            if is_killed:
+                self._service.close()
+        except Exception as error:
+            raise _broken(error) from error
+        shutil.rmtree(before)
+        self._past_ns += self._clock.monotonic_ns()
+        self._begin()
+        return True
+
     def close(self) -> None:
-        """Do nothing: the server ends with this object."""
+        """Remove what a lasting server kept; another one ends with this object."""
+        if self._folders is not None:
+            self._service.close()
+            self._folders.cleanup()
+
+
+def _folders() -> TemporaryDirectory[str]:
+    memory = Path("/dev/shm")
+    return TemporaryDirectory(prefix="wireproof-lives-", dir=memory if memory.is_dir() else None)
 
 
 def _broken(error: Exception) -> InvariantError:
@@ -133,6 +192,10 @@ class OverSockets:
 
     def hold(self, connection: str, *, is_held: bool) -> bool:
         """Return False: how much waits in the buffers of sockets is not ours to say."""
+        return False
+
+    def restart(self, *, is_killed: bool) -> bool:
+        """Return False: the server is not ours to start."""
         return False
 
     def close(self) -> None:

@@ -22,9 +22,10 @@ from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Setting, StepFailure
 from wireproof.fuzz.store_input import StepReader, opening
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, RestartStep, Step
 from wireproof.fuzz.strategies import dialogues, holding, requests, room
 from wireproof.protocols import Request
+from wireproof.reference_server.model import LastingModel
 
 try:
     from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -43,6 +44,8 @@ SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
 WHICH = st.integers(0, 7)
 SEVERAL_STEPS = 48
 """Bytes that draw some steps on connections of several links."""
+RESTARTED = 5
+"""The server is started again in one of so many times that it might be: this takes as long as many requests."""
 BATCH = 200
 """Examples of one run of Hypothesis, which keeps about a megabyte of each until the run ends."""
 
@@ -226,6 +229,19 @@ class LinkedMachine(Machine):
                 self.greet(step.connection, step.link)
         self.names = steps.names
 
+    @rule(is_killed=st.booleans(), chance=st.integers(0, RESTARTED - 1))
+    def restart(self, is_killed: bool, chance: int) -> None:
+        """Now and then end the server and start it again, where it keeps anything; then ask for what it kept."""
+        if self.over or chance:
+            return
+        self.do(RestartStep(is_killed))
+        self.open_all()
+        asking = next((one for one in self.check.connections if self.check.client_of(one).settled), None)
+        if asking is not None and isinstance(self.check.model, LastingModel):
+            for one in self.check.model.kept_shown_by():
+                if asking in self.check.connections:
+                    self.do(RequestStep(asking, (one,)))
+
     ask_about_one_name = ask = ask_with_a_known_id = None  # type: ignore[assignment]
     wait = wait_until_something_is_due = come_or_go = None  # type: ignore[assignment]
 
@@ -233,7 +249,8 @@ class LinkedMachine(Machine):
 def machine(setting: Setting) -> type[Machine]:
     """Return the machine class of a setting."""
     if setting.context.by_state:
-        return type("Machine", (LinkedMachine,), {"setting": setting})
+        never = {} if setting.restarts else {"restart": None}
+        return type("Machine", (LinkedMachine,), {"setting": setting, **never})
     codec, names = setting.context.symbols.codec, setting.context.symbols.protocol.names
     pool = [*SHORT_NAMES, *((b"k" * 200,) if setting.shared else (b"", b"k" * 255))]
     some = st.lists(requests(codec, names, pool), min_size=1, max_size=5)

@@ -52,6 +52,8 @@ class Setting:
     tolerance_ns: int = 0
     shared: bool = False
     """Whether other clients use the server in real time: names carry canaries and waits are short."""
+    restarts: bool = False
+    """Whether the server may be started again."""
     longest_wait_ns: int = LONGEST_RUN_NS
     shrink_s: float = 20.0
     """Seconds after the first failure during which smaller ones are searched."""

@@ -19,6 +19,7 @@ __all__ = [
     "HeldStep",
     "PartsStep",
     "RequestStep",
+    "RestartStep",
     "Step",
     "describe_step",
     "script_of",
@@ -76,7 +77,14 @@ class PartsStep:
     between: RequestStep
 
 
-Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep | HeldStep | PartsStep
+@dataclass(frozen=True, slots=True)
+class RestartStep:
+    """End the server, killed or in good order, and start it again on what it kept; every connection ends."""
+
+    is_killed: bool
+
+
+Step = RestartStep | ConnectStep | RequestStep | AdvanceStep | DisconnectStep | HeldStep | PartsStep
 
 
 def describe_step(step: Step) -> str:
@@ -92,12 +100,16 @@ def describe_step(step: Step) -> str:
             return f"{connection} ends ({how})"
         case HeldStep(connection, asked):
             return f"while {connection} takes nothing, {describe_step(asked)}"
+        case RestartStep(is_killed):
+            return f"the server {'is killed' if is_killed else 'ends'}, and starts again"
         case PartsStep(asked, cut, between):
             return f"{describe_step(asked)} in two parts (cut {cut}); between them {describe_step(between)}"
 
 
 def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
     """Return steps as a script without reads, in which every client takes what comes and sends whole requests.
+
+    A script has no restart: only the steps themselves can be played again then.
 
     Raises `LocalProtocolError` for a request that cannot be encoded.
     """
@@ -117,6 +129,8 @@ def _action(step: Step, context: FuzzContext) -> Action:
             return Shut(connection, how)
         case HeldStep(_, asked) | PartsStep(asked):
             return _action(asked, context)
+        case RestartStep():
+            return Sleep(0.0)
 
 
 def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from wireproof.protocols.messages import Message, Request
 
-__all__ = ["Disagreement", "Model", "NeverEnding", "ServerModel", "Window"]
+__all__ = ["Disagreement", "LastingModel", "Model", "NeverEnding", "ServerModel", "Window"]
 
 
 class Model(Protocol):
@@ -70,6 +70,9 @@ class ServerModel(Protocol):
     must come, `pushed` reports whatever came, and `answered` is not used. What one connection asked must be settled
     before another one asks.
     """
+    settles_by_request: bool
+    """What a step caused is known only once every connection has been answered a sync request: some of it may come to
+    any of several connections."""
 
     def greeting(self, link: str = "") -> tuple[Request, ...]:
         """Return the first requests of a connection, by which the model can recognise it later."""
@@ -135,3 +138,14 @@ class NeverEnding:
     def ends_when_half_closed(self, connection: str) -> bool:
         """Return True: who asks no more is answered and ended."""
         return True
+
+
+@runtime_checkable
+class LastingModel(Protocol):
+    """The model of a server that keeps something over its end."""
+
+    def restarted(self, at: Window) -> None:
+        """Report that the server has ended and was started again on what it kept; every connection has ended."""
+
+    def kept_shown_by(self) -> tuple[Request, ...]:
+        """Return requests of one client whose answers show what the server must have kept."""

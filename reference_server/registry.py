@@ -115,11 +115,27 @@ def server_model_of(
     Raises ValueError for an unknown name and if there is no model.
     """
     spoken = _spoken(protocol, profile, variant)
-    make: Callable[..., ServerModel] | None = getattr(import_module(SERVICES[protocol]), "SERVER_MODEL", None)
+    make = _model_class(protocol)
     if make is None:
         raise ValueError(f"{protocol} has no model of a whole server")
     more = {"options": options} if options else {}
     return make(spoken, variant, tolerance_ns=tolerance_ns, shared=shared, **more)
+
+
+def model_settings(protocol: str) -> frozenset[str]:
+    """Return the options of a server that its model takes from the parameters of cases; none without a model."""
+    found: frozenset[str] = getattr(_model_class(protocol), "settings_of_cases", frozenset())
+    return found
+
+
+def model_expects_answers(protocol: str) -> bool:
+    """Say whether the model of a whole server expects answers as it does pushes; without a model it does not."""
+    return bool(getattr(_model_class(protocol), "expects_answers", False))
+
+
+def _model_class(protocol: str) -> Callable[..., ServerModel] | None:
+    found: Callable[..., ServerModel] | None = getattr(import_module(SERVICES[protocol]), "SERVER_MODEL", None)
+    return found
 
 
 def has_server_model(protocol: str, *, profile: str, variant: str) -> bool:

@@ -17,8 +17,11 @@ from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.report.durability_records import durability_records, durability_run
 from wireproof.conformance.report.outputs import OutputError, RunFolder
 from wireproof.conformance.run.durability.conversation import conversation
+from wireproof.conformance.run.durability.durability_run import DurabilityRun
+from wireproof.conformance.run.durability.lives import ProcessLives
+from wireproof.conformance.run.durability.load import under_threads
 from wireproof.conformance.run.durability.promises import counted
-from wireproof.conformance.run.durability.scenarios import SCENARIOS, DurabilityRun, ScenarioResult, carried_out
+from wireproof.conformance.run.durability.scenarios import SCENARIOS, ScenarioResult, carried_out
 from wireproof.conformance.run.processes import ServerProcess, StartError, parse_command
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.documents import CaseError
@@ -72,7 +75,7 @@ def command(context: click.Context, /, name: str, profile: str | None, **given: 
             raise TargetError("--target-command: expected {data}, the folder of what the server keeps")
         log = _log(given["out"])
         with ended_by_signals(), ServerProcess(parsed, log=log, ready_timeout=given["ready_timeout"]) as server:
-            run = DurabilityRun(talk, server, given["listener"], given["seed"])
+            run = DurabilityRun(talk, ProcessLives(server, given["listener"]), given["seed"], under_threads)
             findings = _found(run, given, console)
     except (CaseError, TargetError, StartError, OSError) as error:
         raise click.UsageError(str(error)) from None

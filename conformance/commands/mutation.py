@@ -287,5 +287,5 @@ def _sum_up(console: Console, matrix: KillMatrix, options: _Options, live: int, 
     console.print(
         f"{matrix.profile} {matrix.variant}: {how}{killed} of {len(matrix.mutants)} mutants killed, "
         f"{variants - len(matrix.false_alarms)} of {variants} conforming variants passed; "
-        f"{len(matrix.cases)} cases, {kills} kills, {right} blame a broken clause; {seconds:.1f} s"
+        f"{len(matrix.cases)} cases, {kills} kills by written ones, {right} blame a broken clause; {seconds:.1f} s"
     )

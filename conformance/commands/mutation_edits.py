@@ -50,7 +50,7 @@ def _sum_up(console: Console, found: ScoredEdits, seed: int) -> None:
     sample, score = found.sample, found.score
     console.print(
         f"random edits, seed {seed}: {len(sample.edits)} drawn of {sample.reached}; "
-        f"{sample.unreached} more are on lines that no recording reaches under this profile and are not drawn"
+        f"{sample.unreached} more are on lines that nothing reaches under this profile and are not drawn"
     )
     counts = Counter(one.status for one in score.results)
     kinds = ", ".join(f"{len(score.survivors(kind))} {kind or 'not explained'}" for kind in (*SurvivalReason, None))

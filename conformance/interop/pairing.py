@@ -23,13 +23,14 @@ from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.reference_oracle import ReferenceOracle
 from wireproof.conformance.interop.results import Breach, Side, StepResult
 from wireproof.conformance.interop.scenario import ScenarioStep, Scene, asked_class, marked, request_of, scenes
+from wireproof.conformance.interop.turns import Turns
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError, FailureKind
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.conformance.sdk.transports import DriverStartError
-from wireproof.protocols import Reply, Request
+from wireproof.protocols import Push, Reply, Request
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Pairing"]
@@ -58,9 +59,10 @@ class Pairing:
     """What all is called by in the scene that is played."""
     _connections: dict[str, ProxiedConnection] = field(default_factory=dict)
     _ids: ChosenIds = field(init=False)
+    _turns: Turns = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ids = ChosenIds(self.plain)
+        self._ids, self._turns = ChosenIds(self.plain), Turns(self.plain)
 
     async def play(self) -> AsyncIterator[StepResult]:
         """Yield what becomes of every operation."""
@@ -82,7 +84,7 @@ class Pairing:
     async def _scene(self, scene: Scene) -> AsyncIterator[StepResult]:
         self.proxy.start_over()
         self._connections.clear()
-        self._name, self._ids = marked(self.mark, scene.name), ChosenIds(self.plain)
+        self._name, self._ids, self._turns = marked(self.mark, scene.name), ChosenIds(self.plain), Turns(self.plain)
         oracle, samples = ReferenceOracle(self.plain), Samples(self.plain)
         over: str | None = None
         guilty: Side | None = None
@@ -185,6 +187,7 @@ class Pairing:
         request = request_of(samples, self.plain, step)
         if step.link:
             return await self._by_harness(step, request, judge, oracle), False
+        self._turns.asked(step)
         if connection.replies:
             return judge.unasked(connection.replies[0]), False
         sent = len(connection.sent)
@@ -280,15 +283,9 @@ class Pairing:
 
     async def _pushed(self, oracle: ReferenceOracle, judge: Judge) -> Breach | None:
         """Compare what was pushed with what the reference pushes, then with what the driver reports."""
-        for name, push in await oracle.pushed():
-            connection = self._connections[name]
-            until = time.monotonic() + self.timeout
-            while (
-                not (found := judge.reported(connection))
-                and not connection.broken
-                and (left := until - time.monotonic()) > 0
-            ):
-                await self.proxy.moves(left)
+        expected = await oracle.pushed()
+        for mine, push in expected:
+            name, found = await self._found(judge, mine, is_alone=[one for _, one in expected].count(push) == 1)
             if not found:
                 return judge.not_pushed(push)
             wrong = judge.push(push, found)
@@ -302,3 +299,19 @@ class Pairing:
                 return wrong
         surplus = [found for connection in self._connections.values() if (found := judge.reported(connection))]
         return judge.too_many(surplus[0]) if surplus else None
+
+    async def _found(self, judge: Judge, mine: str, *, is_alone: bool) -> tuple[str, tuple[Push, int] | None]:
+        """Return what was pushed where the reference pushed to `mine`, and on which connection.
+
+        `is_alone`: the reference pushed it to nobody else. Then it may come to any subscriber, each in its turn.
+        """
+        until = time.monotonic() + self.timeout
+        while True:
+            for name in self._turns.candidates(mine, is_alone=is_alone):
+                if found := judge.reported(self._connections[name]):
+                    self._turns.learn(mine, name)
+                    return name, found
+            left = until - time.monotonic()
+            if self._connections[mine].broken or left <= 0:
+                return mine, None
+            await self.proxy.moves(left)

@@ -4,13 +4,14 @@ A request that gives a record its time to live makes records; one whose reply ha
 (`Roles`). A scene is played on connections of its own, with names of its own.
 
 Where servers have a listener for a harness, channels are also made there, one scene for each way to make one and to
-subscribe it, and what is published comes from there, too: clients of such a protocol may not be able to publish.
+subscribe it, and what is published comes from there, too: clients of such a protocol may not be able to publish. Three
+connections subscribe it, one after the other; the first one leaves, and the others go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -20,10 +21,12 @@ from wireproof.protocols.fields import Raw, Word, is_bytes
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.plain import Plain
 
-__all__ = ["ScenarioStep", "Scene", "asked_class", "ids_in", "marked", "request_of", "scenes"]
+__all__ = ["SUBSCRIBE", "Roles", "ScenarioStep", "Scene", "asked_class", "ids_in", "marked", "request_of", "scenes"]
 
 SUBSCRIBE = "subscribe"
 FIRST, SECOND = "a", "b"
+OTHERS = ("c", "d")
+"""The connections that subscribe a channel of a harness beside the first one."""
 NOTHING: Mapping[str, Any] = {}
 ORDINARY = 100
 SMALL = 5
@@ -280,13 +283,17 @@ class _SceneWriter:
         looks = self._about([*roles.onlookers], scene)
         publish = [step for one in roles.publishers for step in (self._published(one, scene), *self._handled(one))]
         publish += [self._by_harness(one, self._published(one, scene).change) for one in more]
+        subscribe = [ScenarioStep(one, {**self._named(one, scene), **how}) for one in roles.subscribers]
         yield from publish * (2 if more else 1)
-        yield from (ScenarioStep(one, {**self._named(one, scene), **how}) for one in roles.subscribers)
+        yield from subscribe
         yield from looks
         yield from (ScenarioStep(one) for one in roles.tables)
         yield from publish * 2
+        if more:
+            yield from (replace(one, connection=another) for another in OTHERS for one in subscribe)
+            yield from publish * (len(OTHERS) + 2)
         yield from self._about(roles.leavers, scene)
-        yield from publish
+        yield from publish * (2 if more else 1)
 
     def _published(self, operation: str, scene: str) -> ScenarioStep:
         named = self._named(operation, scene)

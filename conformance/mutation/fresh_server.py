@@ -16,18 +16,17 @@ from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import wireproof
-from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.mutation.source_edits import SourceEdit, edited, source_edits
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.verdict.records import Run
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import SERVICES
-from wireproof.reference_server.service import seeded_ids
+from wireproof.reference_server.service import Service, seeded_ids
 
-__all__ = ["CodeEdit", "all_edits", "fresh_factory", "source_path"]
+__all__ = ["CodeEdit", "FreshFactory", "all_edits", "fresh_factory", "source_path"]
 
 CODECS, SERVERS = "wireproof.protocols", "wireproof.reference_server"
 """The packages that are loaded anew: both, or that of the servers alone for an edit there."""
@@ -76,7 +75,14 @@ def _modules(packages: Sequence[str]) -> Iterator[str]:
                 yield one.name
 
 
-def fresh_factory(run: Run, edit: CodeEdit | None) -> ServiceFactory:
+class FreshFactory(Protocol):
+    """Makes servers of modules loaded anew, with the folder of what they keep over a restart, if any."""
+
+    def __call__(self, clock: VirtualClock, data: Path | None = None, /) -> Service:
+        """Return a server."""
+
+
+def fresh_factory(run: Run, edit: CodeEdit | None) -> FreshFactory:
     """Load the servers anew, with `edit` where one is given, and return what makes servers for the plays of `run`.
 
     Raises whatever the edited modules raise while they are loaded or while the first server is made.
@@ -100,7 +106,7 @@ def fresh_factory(run: Run, edit: CodeEdit | None) -> ServiceFactory:
     return factory
 
 
-def _loaded(run: Run) -> ServiceFactory:
+def _loaded(run: Run) -> FreshFactory:
     """Return a factory that holds the modules themselves: by name, it would get those of the harness later."""
     server = import_module(SERVICES[run.protocol])
     profile = import_module("wireproof.protocols.registry").protocol(run.protocol).profiles[run.profile]
@@ -108,9 +114,10 @@ def _loaded(run: Run) -> ServiceFactory:
         _read_layout(profile, message, run.variant)
     limits = import_module("wireproof.reference_server.service").Limits()
     registry = import_module("wireproof.reference_server.registry")
-    options = registry.chosen(run.protocol, registry.options_of(run.protocol), reference_target.options(run.protocol))
+    usual, known = reference_target.options(run.protocol), registry.options_of(run.protocol)
 
-    def factory(clock: object) -> Any:
+    def factory(clock: object, data: Path | None = None, /) -> Any:
+        options = registry.chosen(run.protocol, known, usual | reference_target.kept_in(run.protocol, data))
         same = {"limits": limits, "trace": None, "options": options}
         return server.create(profile, run.variant, clock=clock, ids=seeded_ids(1), **same)
 

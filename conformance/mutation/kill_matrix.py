@@ -85,9 +85,13 @@ class KillMatrix:
 
     @property
     def blame(self) -> tuple[int, int]:
-        """Kills that blame a broken clause, and all kills."""
-        kills = sum(len(one.kills) for one in self.mutants)
-        return kills - sum(len(one.misblamed) for one in self.mutants), kills
+        """Kills that blame a broken clause, and all kills, of the cases that people wrote.
+
+        What the model judges combines several rules; it names the clause by which something is missing or too much.
+        """
+        modelled = {case.id for case in self.cases if case.modelled}
+        kills = sum(one.case not in modelled for result in self.mutants for one in result.kills)
+        return kills - sum(one.case not in modelled for result in self.mutants for one in result.misblamed), kills
 
     def complaints(self, groups: Collection[str] = ()) -> Iterable[Complaint]:
         """Yield what keeps the suite from being proved; of cases, only those of `groups` when given."""

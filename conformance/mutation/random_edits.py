@@ -1,11 +1,13 @@
 """Random edits: a seeded sample of edits of the reference server and its codec, each run until a case kills it.
 
-Drawn are edits of lines that some recording reaches under this profile and variant; how many are not reached is
-counted. Each edit is run in a process of its own, against the recordings that reach its line, the shortest first.
+Drawn are edits of lines that some recording reaches under this profile and variant, or a restart; how many are not
+reached is counted. Each edit is run in a process of its own, against the recordings that reach its line, the shortest
+first, and then killed and started again in simulation where its server keeps anything (restarts.py).
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import random
@@ -18,6 +20,7 @@ from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounde
 from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
 from wireproof.conformance.mutation.reached_lines import ReachedLines, reached_lines
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
+from wireproof.conformance.mutation.restarts import restart_kill
 
 __all__ = ["EditResult", "Sample", "Status", "draw", "run_edits"]
 
@@ -42,7 +45,7 @@ class EditResult:
     edit: CodeEdit
     status: Status
     case: str = ""
-    """The first case that killed it."""
+    """The first case that killed it, or the scenario and promise of durability."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +55,17 @@ class Sample:
     edits: Sequence[CodeEdit]
     reached: int
     unreached: int
-    """Edits of lines that no recording reaches: none of them is drawn."""
+    """Edits of lines that no recording and no restart reaches: none of them is drawn."""
     lines: ReachedLines
 
 
 def draw(suite: RecordedSuite, packages: Sequence[str], number: int, seed: int, *, jobs: int = 0) -> Sample:
-    """Draw `number` edits of the modules of `packages` that the recordings reach, the same ones for the same seed."""
+    """Draw `number` edits of `packages` that recordings or restarts reach, the same ones for the same seed."""
     everything = all_edits(packages)
     recordings = [recording for _, recording in suite.recordings]
     modules = {one.module for one in everything}
     lines = reached_lines(suite.plan.run, recordings, modules, jobs=jobs or os.cpu_count() or 1)
-    reached = [one for one in everything if lines.reaching(one)]
+    reached = [one for one in everything if lines.reaching(one) or lines.reached_by_restarts(one)]
     drawn = random.Random(seed).sample(reached, min(number, len(reached)))
     return Sample(drawn, len(reached), len(everything) - len(reached), lines)
 
@@ -92,6 +95,7 @@ _sample: Sample
 def _run(number: int) -> EditResult:
     edit = _sample.edits[number]
     limit_memory()
+    logging.disable()
     try:
         try:
             with bounded(CPU_SECONDS):
@@ -99,6 +103,8 @@ def _run(number: int) -> EditResult:
         except Exception:
             return EditResult(edit, Status.STILLBORN)
         case = _first_kill(edit, factory)
+        if not case and _sample.lines.reached_by_restarts(edit):
+            case = restart_kill(_suite.plan.run, factory)
         return EditResult(edit, Status.KILLED, case) if case else EditResult(edit, Status.SURVIVED)
     except HangError:
         return EditResult(edit, Status.HANGS)

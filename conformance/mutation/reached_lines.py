@@ -1,21 +1,25 @@
 """Which lines of the reference server each recording reaches: an edit elsewhere cannot be killed by that recording.
 
+Where servers keep anything over a restart, the lines that deaths in simulation reach count, too (restarts.py).
+
 Every recording is replayed twice against a server loaded anew, while Python reports each line. Lines reached in the
 first pass and not in the second are those of imports and of caches: any case may depend on them.
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from wireproof.conformance.mutation.fresh_server import CodeEdit, fresh_factory, source_path
 from wireproof.conformance.mutation.recording import Recording
+from wireproof.conformance.mutation.restarts import keeps_anything, restart_kill
 from wireproof.conformance.verdict.records import Run
 
 __all__ = ["ReachedLines", "reached_lines"]
@@ -31,13 +35,25 @@ class ReachedLines:
     by_recording: Sequence[Lines]
     once: Lines
     """Reached while modules are loaded or caches are filled."""
+    by_restarts: Lines = frozenset()
+    """Reached by deaths and starts in simulation."""
 
     def reaching(self, edit: CodeEdit) -> list[int]:
         """Return the numbers of the recordings that reach an edit; all of them where it acts once for all."""
-        where = (str(source_path(edit.module)), edit.edit.statement_line)
+        where = _where(edit)
         if not edit.edit.function or where in self.once:
             return list(range(len(self.by_recording)))
         return [number for number, lines in enumerate(self.by_recording) if where in lines]
+
+    def reached_by_restarts(self, edit: CodeEdit) -> bool:
+        """Say whether deaths and starts reach an edit, or may depend on it."""
+        if not self.by_restarts:
+            return False
+        return not edit.edit.function or _where(edit) in self.once or _where(edit) in self.by_restarts
+
+
+def _where(edit: CodeEdit) -> tuple[str, int]:
+    return str(source_path(edit.module)), edit.edit.statement_line
 
 
 def reached_lines(run: Run, recordings: Sequence[Recording], modules: Collection[str], *, jobs: int) -> ReachedLines:
@@ -51,9 +67,10 @@ def reached_lines(run: Run, recordings: Sequence[Recording], modules: Collection
         for found, first_only in pool.imap_unordered(_reached, shares, chunksize=1):
             by_recording.update(found)
             once |= first_only
+        restarts = pool.apply(_reached_by_restarts) if keeps_anything(run.protocol) else frozenset()
         pool.close()
         pool.join()
-    return ReachedLines([by_recording[number] for number in range(len(recordings))], frozenset(once))
+    return ReachedLines([by_recording[number] for number in range(len(recordings))], frozenset(once), restarts)
 
 
 _shared: tuple[Run, Sequence[Recording], frozenset[str]]
@@ -77,11 +94,27 @@ def _reached(share: Iterable[int]) -> tuple[Mapping[int, Lines], Lines]:
     return found, first.difference(*found.values())
 
 
-class _Tracer:
-    """Collects the lines of some files that are run while it is on."""
+def _reached_by_restarts() -> Lines:
+    """Return the lines that deaths and starts of the unmodified server reach; those of the harness do not count."""
+    run, _, files = _shared
+    logging.disable()
+    tracer = _Tracer(
+        files, [module for module in list(sys.modules.values()) if getattr(module, "__file__", "") in files]
+    )
+    factory = fresh_factory(run, None)
+    with tracer:
+        broken = restart_kill(run, factory)
+    if broken:
+        raise ValueError(f"the reference server does not keep what it promises: {broken}")
+    return tracer.taken()
 
-    def __init__(self, files: frozenset[str]) -> None:
+
+class _Tracer:
+    """Collects the lines of some files that are run while it is on, but not those of `others`, modules of them."""
+
+    def __init__(self, files: frozenset[str], others: Iterable[ModuleType] = ()) -> None:
         self._files = files
+        self._others = {id(vars(one)) for one in others}
         self._lines: dict[str, set[int]] = defaultdict(set)
 
     def taken(self) -> Lines:
@@ -98,7 +131,7 @@ class _Tracer:
 
     def _call(self, frame: FrameType, event: str, argument: object) -> Any:
         file = frame.f_code.co_filename
-        if file not in self._files:
+        if file not in self._files or id(frame.f_globals) in self._others:
             return None
         lines = self._lines[file]
         lines.add(frame.f_lineno)

@@ -152,7 +152,7 @@ class CaseConnections:
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
             if self.judge is not None:
                 port = int(answer.data) if answer.data and self.way.direct else None
-                self.judge.connected(name, port, self.instant)
+                self.judge.connected(name, port, self.instant, made.link_name)
         line = self.lines[name]
         if link is not None and self._link_name(link) != line.link_name:
             raise SymbolError(f"connection {name} is open already and speaks {line.link_name or 'the usual link'}")

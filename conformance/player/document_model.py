@@ -47,6 +47,11 @@ class DocumentJudge:
         """Whether the model expects answers as it does pushes, in any order; see `ServerModel`."""
         return self.model.expects_answers
 
+    @property
+    def settles_by_request(self) -> bool:
+        """Whether each step ends with a request on every connection; see `ServerModel`."""
+        return self.model.settles_by_request
+
     def connected(self, connection: str, port: int | None, at: Window, link: str = "") -> None:
         """Note a new connection on a link; `port` is the client's, if there is one."""
         self._unanswered[connection] = []

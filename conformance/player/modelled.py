@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.player.sending import encoded
+from wireproof.conformance.suite.declared import load_parameters
+from wireproof.conformance.suite.documents import vectors_root
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, Push
 from wireproof.reference_server.model import Disagreement
+from wireproof.reference_server.registry import model_settings
 
-__all__ = ["allowed", "judge_of", "settle_all", "settle_pushes"]
+__all__ = ["allowed", "judge_of", "settle_all", "settle_pushes", "settle_step"]
 
 
 def judge_of(symbols: Symbols) -> DocumentJudge:
@@ -23,7 +28,15 @@ def judge_of(symbols: Symbols) -> DocumentJudge:
         variant=symbols.variant,
         tolerance_ns=round(float(symbols.number("TOLERANCE", "")) * 1e9),
         shared=True,
+        options={one: symbols.number(name) for one, name in _told_by_cases(symbols.protocol.name).items()},
     )
+
+
+def _told_by_cases(protocol: str) -> Mapping[str, str]:
+    """Return option of the server -> the parameter that tells it, of those that the model asks for."""
+    known = load_parameters(vectors_root() / protocol / "parameters.yaml")
+    wanted = model_settings(protocol)
+    return {one.option: name for name, one in known.items() if one.option in wanted}
 
 
 def allowed(talk: CaseConnections, found: Disagreement | None) -> None:
@@ -47,8 +60,19 @@ def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerato
                 allowed(talk, judge.missing(line.name))
                 raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
             allowed(talk, judge.received(line.name, event, talk.now_ns))
-            if judge.expects_answers:
+            if judge.expects_answers and not judge.settles_by_request:
                 allowed(talk, judge.unexpected(talk.now_ns))
+
+
+def settle_step(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
+    """Take what a step causes, where the model expects answers as it does pushes. Raises `Stopped` as `settle_all`.
+
+    What is due comes first: a request on another connection says nothing of what was not answered when it was sent.
+    """
+    yield from settle_pushes(talk, judge)
+    if judge.settles_by_request:
+        yield from settle_all(talk, judge)
+        allowed(talk, judge.unexpected(talk.now_ns))
 
 
 def settle_all(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:

@@ -32,7 +32,7 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_OF_TABLES
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
-from wireproof.conformance.player.modelled import allowed, judge_of, settle_all, settle_pushes
+from wireproof.conformance.player.modelled import allowed, judge_of, settle_all, settle_pushes, settle_step
 from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request, leaves_unread, reads_tables
 from wireproof.conformance.suite.cases import Case
@@ -94,7 +94,7 @@ class Player:
                 yield from play_step(talk, spec)
                 if talk.judge is not None and talk.judge.expects_answers:
                     talk.given = isinstance(spec, Step) and spec.given
-                    yield from settle_pushes(talk, talk.judge)
+                    yield from settle_step(talk, talk.judge)
             talk.latest = None
             if talk.judge is not None:
                 yield from settle_pushes(talk, talk.judge)

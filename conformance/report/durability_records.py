@@ -69,13 +69,13 @@ def _case(run: Run, talk: Conversation, scenario: str, promise: str) -> Case:
 
 
 def _outcome(case: Case, results: Sequence[ScenarioResult], promise: str) -> Outcome:
-    details = [
-        f"{one.scenario}: {breach.detail}" for one in results for breach in one.breaches if breach.promise == promise
-    ]
-    if details:
+    broken = [(one, breach) for one in results for breach in one.breaches if breach.promise == promise]
+    if broken:
+        details = [f"{one.scenario}: {breach.detail}" for one, breach in broken]
+        trace = next((breach.evidence for _, breach in broken if breach.evidence), Trace())
         more = f"; {len(details) - MOST} more" if len(details) > MOST else ""
         got = ("; ".join(details[:MOST]))[:LONGEST] + more
-        return Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, case.clauses[0], expected="the promise kept", got=got)
+        return Outcome(Verdict.FAIL, trace, Guilty.TARGET, case.clauses[0], expected="the promise kept", got=got)
     if any(one.is_done for one in results):
         return Outcome(Verdict.PASS, Trace())
     why = next((one.note for one in results), "") or "it was left out: a promise was broken before"

@@ -18,6 +18,8 @@ from wireproof.reference_server.service import Service, seeded_ids
 __all__ = [
     "driver_check_options",
     "features",
+    "keeps_anything",
+    "kept_in",
     "listener_arguments",
     "listeners",
     "options",
@@ -68,6 +70,20 @@ def listeners(protocol: str, scratch: Path) -> dict[str, Path]:
     return {name: scratch / name for name in _document(protocol).get("listeners", {})}
 
 
+def keeps_anything(protocol: str) -> bool:
+    """Say whether such a server keeps anything over a restart."""
+    return "data" in _document(protocol)
+
+
+def kept_in(protocol: str, data: Path | None) -> dict[str, Any]:
+    """Return the option by which such a server keeps what it keeps in `data`; `CaseError` where it keeps nothing."""
+    if data is None:
+        return {}
+    if "data" not in _document(protocol):
+        raise CaseError(f"{protocol}: its server keeps nothing over a restart (no `data` in server.yaml)")
+    return {_document(protocol)["data"]: str(data)}
+
+
 def service(
     protocol: str,
     *,
@@ -77,22 +93,23 @@ def service(
     mutant: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     seed: int = 1,
+    data: Path | None = None,
 ) -> Service:
     """Return such a server, the same for the same seed; `parameters` where its limits are not the usual ones.
 
-    Raises ValueError as `create_service`.
+    `data`: the folder of what it keeps over a restart. Raises ValueError as `create_service`, `CaseError` as `kept_in`.
     """
     from wireproof.mutants.registry import server_patch
 
     given = parameters or {}
     limits = {option: given[name] for name, (option, _) in _settable(protocol).items() if name in given}
-    given_options, ids = {**options(protocol), **limits}, seeded_ids(seed)
+    given_options = {**options(protocol), **limits, **kept_in(protocol, data)}
     return create_service(
         protocol,
         profile=profile,
         variant=variant,
         clock=clock,
-        ids=ids,
+        ids=seeded_ids(seed),
         patch=server_patch(protocol, mutant),
         options=given_options,
     )

@@ -31,7 +31,7 @@ from wireproof.conformance.suite.documents import CaseError, read_document
 from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.sequences import filled, names_in
 from wireproof.conformance.suite.values import Node
-from wireproof.protocols import protocol
+from wireproof.reference_server.registry import model_expects_answers
 
 __all__ = ["RequestCoverage", "combined_cases", "coverage_of", "is_combination", "read_combinations"]
 
@@ -225,7 +225,7 @@ def _entries(
             "profiles": list(dict.fromkeys(profiles)),
             "modelled": True,
             "heavy": triples,
-            "steps": _steps(file, request, row, in_order=protocol(context.protocol).link_of("").answers_in_order),
+            "steps": _steps(file, request, row, is_told=not model_expects_answers(context.protocol)),
         }
         if request.variants:
             entry["variants"] = list(request.variants)
@@ -255,10 +255,10 @@ def _id(name: str, row: Row) -> str:
     return f"{name}{COMBINED}{digest}"
 
 
-def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, in_order: bool) -> list[Node]:
+def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, is_told: bool) -> list[Node]:
     """Return the steps of a case.
 
-    Where answers come in any order, the model alone says what must come, and what prepares the state is given.
+    Where the model expects answers as it does pushes, it alone says what must come; what prepares the state is given.
     """
     values = [file.factors[factor][row[factor]] for factor in request.factors]
     own: dict[str, Any] = {
@@ -269,12 +269,12 @@ def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, in_orde
         if one.wrap is not None:
             message = filled(one.wrap, {"request": message}, request.clauses[0])
     sent = [*(m for one in values for m in one.before), message, *(m for one in values for m in one.after)]
-    steps = [step if in_order else {"given": True, **step} for one in values for step in one.steps]
-    steps.append({"send": sent, **_answers(len(sent), in_order=in_order)})
+    steps = [step if is_told else {"given": True, **step} for one in values for step in one.steps]
+    steps.append({"send": sent, **_answers(len(sent), is_told=is_told)})
     if request.then:
-        steps.append({"send": list(request.then), "on": "z", **_answers(len(request.then), in_order=in_order)})
+        steps.append({"send": list(request.then), "on": "z", **_answers(len(request.then), is_told=is_told)})
     return steps
 
 
-def _answers(number: int, *, in_order: bool) -> dict[str, Node]:
-    return {"expect": {"times": number, "of": "any"}} if in_order else {}
+def _answers(number: int, *, is_told: bool) -> dict[str, Node]:
+    return {"expect": {"times": number, "of": "any"}} if is_told else {}

@@ -3,9 +3,10 @@
 Groups of clauses are ordered by dependency. A failed case of a lower group explains a failed one above it that used the
 lower group's request, when both stopped at the same place (the same field of the reply to the same request; what is
 judged by many replies at once stops at all of them) or when the lower one is a prerequisite. Of several prerequisites
-of one group the later ones, in order of their files, depend on the earlier. A failed prerequisite of all explains every
-other failure. What explains always stands lower, so failures are decided from the lowest up, and what explains one is
-never explained itself.
+of one group the later ones, in order of their files, depend on the earlier. Cases that the model judges,
+combinations say, stand above all that people wrote: one rule explains a combination of several, and not the other way
+round. A failed prerequisite of all explains every other failure. What explains always stands lower, so failures are
+decided from the lowest up, and what explains one is never explained itself.
 """
 
 # Strategy
@@ -77,6 +78,8 @@ class _Order:
     def height(self, case: Case) -> tuple[int, int]:
         """Return where a case stands: only a lower one explains it."""
         rung = -1 if case.prerequisite_of_all else self._rungs.get(self._group(case), len(self._rungs))
+        if case.modelled:
+            rung += len(self._rungs) + 1
         return rung, self._prerequisites.get(case.id, len(self._suite.cases))
 
     def may_explain(self, low: Case, high: FailedPlay) -> bool:

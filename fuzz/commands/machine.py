@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import click
 
 from wireproof.conformance.commands.target_options import Target, target_of
 from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
@@ -128,8 +130,9 @@ def _in_process(name: str, options: Options) -> int:
     codes = []
     known: frozenset[tuple[str, str | None, str]] = frozenset()
     for context in combinations:
-        made = context.name, context.profile, context.variant
-        setting = Setting(context, lambda made=made: InProcess(*made), known=known)  # type: ignore[misc]
+        made, lasts = (context.name, context.profile, context.variant), reference_target.keeps_anything(name)
+        transport = partial(InProcess, *made, is_lasting=lasts)
+        setting = Setting(context, transport, restarts=lasts, known=known)
         codes.append(_run(setting, options, share, Target("", None), ""))
         known |= setting.ignored | ({setting.failure.key} if setting.failure is not None else frozenset())
     return max(codes)

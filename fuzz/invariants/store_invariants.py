@@ -14,17 +14,27 @@ from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import Transport
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, HeldStep, PartsStep, RequestStep, Step
+from wireproof.fuzz.store_steps import (
+    AdvanceStep,
+    ConnectStep,
+    DisconnectStep,
+    HeldStep,
+    PartsStep,
+    RequestStep,
+    RestartStep,
+    Step,
+)
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw
-from wireproof.reference_server.model import Disagreement, Window
+from wireproof.reference_server.model import Disagreement, LastingModel, Window
 
 __all__ = ["StoreCheck"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
 SPELLED = 4
 """One request of so many is written in another spelling, where there are any."""
+WRITTEN_NS = 10**9  # in which the reference server writes what it may write later
 LONGEST = 600
 """Most characters of the detail of a violation."""
 
@@ -86,11 +96,24 @@ class StoreCheck:
                 self._hold(name, asked)
             case PartsStep(asked, cut, between) if asked.connection in self._lines:
                 self._send_parts(step, asked, cut, between)
+            case RestartStep(is_killed):
+                self._restart(step, is_killed=is_killed)
             case AdvanceStep(ns) if ns >= 0:
                 self.done.append(step)
                 self.transport.advance(ns)
                 self._keep(Sleep(ns / 1e9), Answer(Kind.WAITED, 0.0))
         self._settle()
+
+    def _restart(self, step: Step, *, is_killed: bool) -> None:
+        """Start the server again once it has written all: what is lost before is for `wireproof durability` to say."""
+        self.transport.advance(WRITTEN_NS)
+        self._settle()
+        if isinstance(self.model, LastingModel) and self.transport.restart(is_killed=is_killed):
+            self.done.append(step)
+            for name in self.connections:
+                self._keep(Shut(name, "close"), Answer(Kind.CLOSED, 0.0))
+                self._forget(name, self.transport.now_ns())
+            self.model.restarted(Window(self.transport.now_ns(), self.transport.now_ns()))
 
     def _perform(self, action: Action) -> Answer:
         answer = self.transport.perform(action)

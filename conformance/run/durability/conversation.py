@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import socket
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from wireproof.conformance.model.targets import Address
 from wireproof.conformance.run.durability.promises import Keeps
 from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
-from wireproof.protocols import NEED_DATA, Message, ProtocolError, protocol
-from wireproof.protocols.connection import EndOfStream
+from wireproof.protocols import Message, protocol
 from wireproof.protocols.registry import Protocol
 
-__all__ = ["Conversation", "GoneError", "Speaker", "TestedQueue", "conversation"]
-
-
-class GoneError(OSError):
-    """Raised when the server is gone, or says what is not due."""
+__all__ = ["Conversation", "TestedQueue", "conversation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,77 +77,3 @@ def conversation(name: str, profile: str, variant: str) -> Conversation:
     if not path.is_file():
         raise CaseError(f"{name}: nothing says what its servers keep over a restart (no durability.yaml)")
     return Conversation(protocol(name), profile, variant, read_document(path))
-
-
-class Speaker:
-    """One connection, blocking, every wait with a deadline."""
-
-    def __init__(self, talk: Conversation, link: str, address: Address, timeout: float = 5.0) -> None:
-        """Connect and shake hands; raises `OSError`."""
-        self._link = talk.spoken.link_of(link)
-        codec = talk.spoken.codec(talk.spoken.profiles[talk.profile], talk.variant)
-        self.side = self._link.client(codec, max_frame=1 << 26)
-        self._timeout = timeout
-        self._socket = _connected(address, timeout)
-        try:
-            for request in self._link.handshake():
-                self.say(request)
-        except BaseException:
-            self.close()
-            raise
-
-    def say(self, *messages: Message) -> None:
-        """Send messages; raises `OSError`."""
-        self._socket.settimeout(self._timeout)
-        self._socket.sendall(b"".join(self.side.send(one) for one in messages))
-
-    def receive(self, timeout: float | None = None) -> Message | None:
-        """Return the next message, None where none comes in `timeout` seconds.
-
-        Raises `OSError` at the end, and `GoneError` where the server says what is not due.
-        """
-        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
-        while True:
-            try:
-                event = self.side.next_event()
-            except ProtocolError as error:
-                raise GoneError(f"it says what is not due: {error}") from None
-            if isinstance(event, EndOfStream):
-                raise GoneError("the server closed the connection")
-            if event is not NEED_DATA:
-                assert isinstance(event, Message)
-                return event
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return None
-            self._socket.settimeout(left)
-            try:
-                data = self._socket.recv(1 << 16)
-            except TimeoutError:
-                return None
-            if not data:
-                raise GoneError("the server closed the connection")
-            self.side.receive_data(data)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._socket.close()
-
-    def __enter__(self) -> Speaker:
-        return self
-
-    def __exit__(self, *given: object) -> None:
-        self.close()
-
-
-def _connected(address: Address, timeout: float) -> socket.socket:
-    if address.scheme != "unix":
-        return socket.create_connection((address.host, address.port), timeout)
-    found = socket.socket(socket.AF_UNIX)
-    found.settimeout(timeout)
-    try:
-        found.connect(str(Path(address.path)))
-    except OSError:
-        found.close()
-        raise
-    return found

@@ -8,13 +8,15 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from wireproof.conformance.model.targets import Address
-from wireproof.conformance.run.durability.conversation import Conversation, Speaker, TestedQueue
-from wireproof.conformance.run.durability.promises import BrokenPromise, Ledger
+from wireproof.conformance.run.durability.conversation import TestedQueue
+from wireproof.conformance.run.durability.durability_run import DurabilityRun
+from wireproof.conformance.run.durability.promises import BrokenPromise
+from wireproof.conformance.run.durability.speaker import Speaker
+from wireproof.protocols import Message
 
-__all__ = ["JOIN", "PUBLISHERS", "Load"]
+__all__ = ["DEPTH", "Follower", "Load", "Publisher", "body_of", "under_threads"]
 
 PUBLISHERS = 3
 DEPTH = 8
@@ -29,23 +31,11 @@ TICK = 0.05
 class Load:
     """The load of one life of a server."""
 
-    def __init__(
-        self,
-        talk: Conversation,
-        ledgers: Mapping[bytes, Ledger],
-        server: Address,
-        hook: Address,
-        *,
-        round_number: int,
-        seed: int,
-        only: TestedQueue | None = None,
-    ) -> None:
+    def __init__(self, run: DurabilityRun, round_number: int, only: TestedQueue | None = None) -> None:
         """`only`: load on this queue alone, which nobody replays meanwhile."""
-        self._talk, self._ledgers = talk, ledgers
-        self._server, self._hook = server, hook
-        self._round, self._seed = round_number, seed
+        self._at, self._round = run, round_number
         self._is_replayed = only is None
-        self._queues = [only] if only else [one for one in talk.queues if not one.is_shared]
+        self._queues = [only] if only else [one for one in run.talk.queues if not one.is_shared]
         self._stop = threading.Event()
         self.first_acknowledged = threading.Event()
         self.replaying = threading.Event()
@@ -57,9 +47,9 @@ class Load:
     def start(self) -> None:
         """Begin; subscribers first."""
         for queue in self._queues:
-            self._run(self._follow, queue, False)
+            self._run(self._follow, queue, "follow")
             if self._is_replayed:
-                self._run(self._follow, queue, True)
+                self._run(self._follow, queue, "replay")
         for number in range(PUBLISHERS):
             self._run(self._publish, number)
 
@@ -82,47 +72,99 @@ class Load:
 
     def _publish(self, number: int) -> None:
         """Publish to each queue in turn, a few on the way, and note what is acknowledged."""
-        chance = random.Random(f"{self._seed} {self._round} {number}")
-        queues = [one.name for one in self._queues]
-        on_the_way: list[tuple[bytes, bytes]] = []
+        chance = random.Random(f"{self._at.seed} {self._round} {number}")
         count = 0
-        with Speaker(self._talk, self._talk.document["link"], self._hook) as speaker:
+        with self._at.speaker(self._at.talk.document["link"], patience=0.0) as speaker:
+            publisher = Publisher(self._at, speaker)
             while not self._stop.is_set():
-                while len(on_the_way) < DEPTH:
-                    queue, body = queues[count % len(queues)], body_of(chance, f"{self._round}-{number}-{count}")
-                    count += 1
+                while len(publisher.on_the_way) < DEPTH:
+                    queue = self._queues[count % len(self._queues)].name
                     with self._lock:
-                        self._ledgers[queue].published[body] = count
-                    on_the_way.append((queue, body))
-                    speaker.say(self._talk.message("publish", queue=queue, body=body))
+                        publisher.publish((queue, body_of(chance, f"{self._round}-{number}-{count}")))
+                    count += 1
                 message = speaker.receive()
                 if message is None:
                     return
-                queue, body = on_the_way.pop(0)
-                if self._talk.is_ok(message):
-                    with self._lock:
-                        self._ledgers[queue].acknowledged[body] = None
-                    self.first_acknowledged.set()
+                with self._lock:
+                    if publisher.takes(message):
+                        self.first_acknowledged.set()
 
-    def _follow(self, queue: TestedQueue, is_replayed: bool) -> None:
+    def _follow(self, queue: TestedQueue, how: str) -> None:
         """Read a queue from now on, or all of it: ids without a gap, each noted."""
-        last = 0
-        with Speaker(self._talk, "", self._server) as speaker:
-            speaker.say(self._talk.message("replay" if is_replayed else "follow", queue=queue.name))
+        with self._at.speaker(name=f"{how} {queue.name.decode()}", patience=0.0) as speaker:
+            follower = Follower(self._at, speaker, queue, how)
             while not self._stop.is_set():
                 message = speaker.receive(TICK)
-                one = None if message is None else self._talk.delivered(message)
-                if one is None:
-                    continue
-                if is_replayed:
-                    self.replaying.set()
-                with self._lock:
-                    if (last or is_replayed) and one[0] != last + 1:
-                        kind = "a replay" if is_replayed else "what came live"
-                        detail = f"in {kind} of {queue.name.decode()} id {one[0]} came behind {last}"
-                        self.breaches.append(BrokenPromise("once" if one[0] <= last else "ids", detail))
-                    self._ledgers[queue.name].saw(*one)
-                last = one[0]
+                if message is not None:
+                    with self._lock:
+                        self.breaches += follower.takes(message)
+                    if follower.last and how == "replay":
+                        self.replaying.set()
+
+
+class Publisher:
+    """One connection that publishes; it knows what is not answered yet."""
+
+    def __init__(self, run: DurabilityRun, speaker: Speaker) -> None:
+        self._run, self.speaker = run, speaker
+        self.on_the_way: list[tuple[bytes, bytes]] = []
+
+    def publish(self, *bodies: tuple[bytes, bytes]) -> None:
+        """Publish (queue, body), in one write; raises `OSError`."""
+        for queue, body in bodies:
+            self._run.ledgers[queue].published[body] = 0
+        self.on_the_way += bodies
+        talk = self._run.talk
+        self.speaker.say(*(talk.message("publish", queue=queue, body=body) for queue, body in bodies))
+
+    def takes(self, message: Message) -> bool:
+        """Follow an answer, and say whether it acknowledges."""
+        queue, body = self.on_the_way.pop(0)
+        if is_ok := self._run.talk.is_ok(message):
+            self._run.ledgers[queue].acknowledged[body] = None
+        return is_ok
+
+
+class Follower:
+    """One connection that reads a queue, from now on or all of it."""
+
+    def __init__(self, run: DurabilityRun, speaker: Speaker, queue: TestedQueue, how: str) -> None:
+        """Subscribe; `how`: "follow" or "replay". Raises `OSError`."""
+        self._run, self.speaker, self._queue, self._how = run, speaker, queue, how
+        self.last = 0
+        speaker.say(run.talk.message(how, queue=queue.name))
+
+    def takes(self, message: Message) -> list[BrokenPromise]:
+        """Note a message; return what is wrong with its id."""
+        one = self._run.talk.delivered(message)
+        if one is None:
+            return []
+        before, self.last = self.last, one[0]
+        self._run.ledgers[self._queue.name].saw(*one)
+        if one[0] == before + 1 or not (before or self._how == "replay"):
+            return []
+        kind = "a replay" if self._how == "replay" else "what came live"
+        detail = f"in {kind} of {self._queue.name.decode()} id {one[0]} came behind {before}"
+        promise = "once" if one[0] <= before else "ids"
+        return [BrokenPromise(promise, detail, one[0], self.speaker.evidence(one[0]))]
+
+
+def under_threads(run: DurabilityRun, number: int) -> tuple[str, list[BrokenPromise]]:
+    """Put a process under load of threads, and kill it; see `UnderLoad`."""
+    moment = ("random", "random-alone", "first-acknowledgement", "random-alone", "replay")[number % 5]
+    queues = [one for one in run.talk.queues if not one.is_shared]
+    load = Load(run, number, queues[number // 2 % len(queues)] if moment == "random-alone" else None)
+    load.start()
+    if moment == "first-acknowledgement":
+        load.first_acknowledged.wait(5.0)
+    elif moment == "replay":
+        load.replaying.wait(5.0)
+    else:
+        load.first_acknowledged.wait(5.0)
+        time.sleep(run.chance("kill", number).uniform(0.0, 0.5))
+    run.kill()
+    load.join()
+    return moment, list(load.breaches)
 
 
 def body_of(chance: random.Random, name: str) -> bytes:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from wireproof.conformance.model.trace import Trace
+
 __all__ = ["BrokenPromise", "Keeps", "Ledger", "Replayed", "broken_by", "damaged_in"]
 
 Replayed = Sequence[tuple[int, bytes]]
@@ -28,6 +30,10 @@ class BrokenPromise:
     promise: str
     """The name of the promise, as in durability.yaml."""
     detail: str
+    about: int = field(default=0, compare=False)
+    """The id of the message that it is about; 0: it is about none."""
+    evidence: Trace = field(default_factory=Trace, compare=False, repr=False)
+    """What was said and heard on the connection that showed it; nothing where it was not a connection."""
 
 
 @dataclass
@@ -59,20 +65,19 @@ def broken_by(ledger: Ledger, found: Replayed, keeps: Keeps) -> list[BrokenPromi
     numbers = [number for number, _ in found]
     if numbers != list(range(1, len(found) + 1)):
         at = next(at for at, number in enumerate(numbers, 1) if number != at)
-        breaches.append(BrokenPromise("ids", f"expected id {at} as the next one, got {numbers[at - 1]}"))
+        got = numbers[at - 1]
+        breaches.append(BrokenPromise("ids", f"expected id {at} as the next one, got {got}", got))
     if keeps is Keeps.SEEN:
         there = dict(found)
         bodies = set(there.values())
         breaches += [BrokenPromise("ids", one) for one in ledger.differing]
         for number, body in ledger.seen.items():
             if number not in there:
-                breaches.append(
-                    BrokenPromise("seen", f"message {number}, {_shown(body)}, was seen and is not replayed")
-                )
+                detail = f"message {number}, {_shown(body)}, was seen and is not replayed"
+                breaches.append(BrokenPromise("seen", detail, number))
             elif there[number] != body:
-                breaches.append(
-                    BrokenPromise("seen", f"message {number} was {_shown(body)}, now {_shown(there[number])}")
-                )
+                detail = f"message {number} was {_shown(body)}, now {_shown(there[number])}"
+                breaches.append(BrokenPromise("seen", detail, number))
         lost = [body for body in ledger.acknowledged if body not in bodies]
         breaches += [
             BrokenPromise("acknowledged", f"{_shown(one)} was acknowledged and is not replayed") for one in lost
@@ -85,9 +90,9 @@ def damaged_in(ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
     breaches, known = [], set[bytes]()
     for number, body in found:
         if body not in ledger.published:
-            breaches.append(BrokenPromise("whole", f"message {number}, {_shown(body)}, was never published so"))
+            breaches.append(BrokenPromise("whole", f"message {number}, {_shown(body)}, was never published so", number))
         elif body in known:
-            breaches.append(BrokenPromise("once", f"message {number}, {_shown(body)}, is replayed twice"))
+            breaches.append(BrokenPromise("once", f"message {number}, {_shown(body)}, is replayed twice", number))
         known.add(body)
     return breaches
 

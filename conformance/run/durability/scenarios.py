@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof.conformance.model.targets import Address, parse_address
-from wireproof.conformance.run.durability.conversation import Conversation, Speaker, TestedQueue
-from wireproof.conformance.run.durability.load import Load, body_of
+from wireproof.conformance.run.durability.conversation import TestedQueue
+from wireproof.conformance.run.durability.durability_run import DurabilityRun
+from wireproof.conformance.run.durability.load import body_of
 from wireproof.conformance.run.durability.promises import BrokenPromise, Keeps, Ledger, Replayed, broken_by, damaged_in
-from wireproof.conformance.run.processes import ServerProcess, StartError
+from wireproof.conformance.run.processes import StartError
 
-__all__ = ["ASKED", "SCENARIOS", "DurabilityRun", "ScenarioResult", "carried_out"]
+__all__ = ["ASKED", "SCENARIOS", "ScenarioResult", "carried_out"]
 
-HOOK_OPENS = 5.0
-"""Seconds in which the hook of a server that has started is open."""
-QUIET = 0.6
-"""Seconds without a message after which a replay is over."""
 SETTLED = 1.2
 """Seconds after which a delivery must be known to the disk."""
 WAITING = 12
 """Messages that wait in a round-robin queue."""
+FLIPPED = (4, -1)
+"""Which of the messages have a bit flipped: one between others, and the last one, behind which nothing is left."""
 ROOM = 1 << 16
 """Bytes that the files of a server may still grow on a full disk."""
 TOO_MUCH = 400  # messages published to a full disk
@@ -41,127 +38,6 @@ class ScenarioResult:
     is_done: bool = True  # whether what was to be done to the server could be done
 
 
-@dataclass
-class DurabilityRun:
-    """One server over all its lives."""
-
-    talk: Conversation
-    server: ServerProcess
-    hook: str
-    """The address of the hook, in which `{data}` stands for the folder of the server."""
-    seed: int
-    ledgers: dict[bytes, Ledger] = field(default_factory=dict)
-    topics: dict[bytes, int] = field(default_factory=dict)
-    kills: int = 0
-
-    @property
-    def data(self) -> Path:
-        """What the server keeps."""
-        assert self.server.data is not None
-        return self.server.data
-
-    def hook_address(self) -> Address:
-        """Return where the hook listens."""
-        return parse_address(self.hook.replace("{data}", str(self.data)))
-
-    def open_hook(self) -> Speaker:
-        """Connect to the hook; a server may open it a moment after its address. Raises `OSError`."""
-        deadline = time.monotonic() + HOOK_OPENS
-        while True:
-            try:
-                return Speaker(self.talk, self.talk.document["link"], self.hook_address())
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-
-    def chance(self, *what: object) -> random.Random:
-        """Return a generator of its own for one purpose."""
-        return random.Random(f"{self.seed} {what}")
-
-    def start(self) -> list[BrokenPromise]:
-        """Start the server, again, and make the queues; they may be there."""
-        try:
-            self.server.start("for durability")
-            return self.make_queues()
-        except StartError as error:
-            return [BrokenPromise("starts", str(error))]
-        except OSError as error:
-            return [BrokenPromise("queues", f"queues cannot be made: {error}")]
-
-    def make_queues(self) -> list[BrokenPromise]:
-        """Make the queues; those that are there with the same settings are kept."""
-        breaches = []
-        with self.open_hook() as speaker:
-            for one in self.talk.queues:
-                self.ledgers.setdefault(one.name, Ledger())
-                speaker.say(self.talk.message("create", queue=one.name, **one.settings))
-                message = speaker.receive()
-                if message is None or not self.talk.is_ok(message):
-                    breaches.append(BrokenPromise("queues", f"{one.name.decode()} cannot be made: {message}"))
-        return breaches
-
-    def kill(self) -> None:
-        """End the server as power of the process ends: without a word."""
-        self.server.kill()
-        self.kills += 1
-
-    def publish(self, queue: bytes, bodies: list[bytes]) -> list[bytes]:
-        """Publish bodies one by one; return those that were acknowledged."""
-        done = []
-        with self.open_hook() as speaker:
-            for body in bodies:
-                self.ledgers[queue].published[body] = 0
-                speaker.say(self.talk.message("publish", queue=queue, body=body))
-                message = speaker.receive()
-                if message is not None and self.talk.is_ok(message):
-                    self.ledgers[queue].acknowledged[body] = None
-                    done.append(body)
-        return done
-
-    def read(self, queue: bytes, how: str, quiet: float = QUIET) -> tuple[Replayed, list[BrokenPromise]]:
-        """Subscribe and read until nothing comes; compare the topic id with that of earlier lives."""
-        found, breaches = [], []
-        subscribed = self.talk.document["subscribed"]
-        with Speaker(self.talk, "", self.server.address) as speaker:
-            speaker.say(self.talk.message(how, queue=queue))
-            is_subscribed = False
-            while (message := speaker.receive(quiet if is_subscribed else None)) is not None:
-                if subscribed["name"] == message.NAME:
-                    is_subscribed = True
-                    topic = getattr(message, subscribed["id"])
-                    if self.topics.setdefault(queue, topic) != topic:
-                        breaches.append(
-                            BrokenPromise("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}")
-                        )
-                elif (one := self.talk.delivered(message)) is not None:
-                    found.append(one)
-            if not is_subscribed:
-                breaches.append(BrokenPromise("queues", f"nobody can subscribe {queue.decode()} any more"))
-        return found, breaches
-
-    def compared(self, judge: Callable[[TestedQueue, Ledger, Replayed], list[BrokenPromise]]) -> list[BrokenPromise]:
-        """Replay every queue that can be, judge it, and take what was replayed as known."""
-        breaches = []
-        for one in self.talk.queues:
-            if one.is_shared:
-                continue
-            try:
-                found, more = self.read(one.name, "replay")
-            except OSError as error:
-                breaches.append(BrokenPromise("starts", f"{one.name.decode()} cannot be replayed: {error}"))
-                continue
-            breaches += [*more, *judge(one, self.ledgers[one.name], found)]
-            self.ledgers[one.name].replayed(found)
-        return breaches
-
-    def forget(self) -> None:
-        """Expect nothing any more of what was published so far, but that it comes whole."""
-        for one in self.ledgers.values():
-            one.seen.clear()
-            one.acknowledged.clear()
-
-
 def _promised(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
     return broken_by(ledger, found, queue.keeps)
 
@@ -173,25 +49,10 @@ def _undamaged(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[Brok
 def killed_under_load(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Kill it `kills` times, at moments that are chosen or drawn, and compare each time."""
     for number in range(kills):
-        chance = run.chance("kill", number)
-        moment = ("random", "random-alone", "first-acknowledgement", "random-alone", "replay")[number % 5]
-        queues = [one for one in run.talk.queues if not one.is_shared]
-        only = queues[number // 2 % len(queues)] if moment == "random-alone" else None
-        where = run.server.address, run.hook_address()
-        load = Load(run.talk, run.ledgers, *where, round_number=number, seed=run.seed, only=only)
-        load.start()
-        if moment == "first-acknowledgement":
-            load.first_acknowledged.wait(5.0)
-        elif moment == "replay":
-            load.replaying.wait(5.0)
-        else:
-            load.first_acknowledged.wait(5.0)
-            time.sleep(chance.uniform(0.0, 0.5))
-        run.kill()
-        load.join()
+        moment, breaches = run.under_load(run, number)
         if number % 5 == 4:
-            _killed_while_starting(run, chance)
-        breaches = [*load.breaches, *run.start()]
+            _killed_while_starting(run, run.chance("start", number))
+        breaches += run.start()
         if not any(one.promise == "starts" for one in breaches):
             breaches += run.compared(_promised)
         yield ScenarioResult(f"kill-{number + 1}-{moment}", tuple(breaches))
@@ -202,10 +63,10 @@ def killed_under_load(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult
 def _killed_while_starting(run: DurabilityRun, chance: random.Random) -> None:
     """Start it and kill it as soon as it listens: what it recovers must not be lost on the way."""
     try:
-        run.server.start("to be killed at once")
+        run.lives.start("to be killed at once")
     except StartError:
         return
-    time.sleep(chance.uniform(0.0, 0.05))
+    run.lives.rest(chance.uniform(0.0, 0.05))
     run.kill()
 
 
@@ -218,22 +79,20 @@ def waiting_in_turns(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]
             run.kill()
             breaches = run.start()
             found, more = run.read(one.name, "follow")
-            breaches += [*more, *_in_turn([body for _, body in found], wanted)]
-            run.server.end()
+            breaches += [*more, *run.witnessed(_in_turn([body for _, body in found], wanted))]
+            run.lives.end()
             breaches += run.start()
             again, more = run.read(one.name, "follow")
             if again:
-                more.append(
-                    BrokenPromise(
-                        "turns", f"after a clean end {len(again)} messages came again, first id {again[0][0]}"
-                    )
-                )
+                detail = f"after a clean end {len(again)} messages came again, first id {again[0][0]}"
+                more += run.witnessed([BrokenPromise("turns", detail)])
             run.publish(one.name, [f"next-{number}".encode()])
             following, _ = run.read(one.name, "follow")
             last = found[-1][0] if found else 0
             if [number for number, _ in following] != [last + 1]:
-                more.append(BrokenPromise("ids", f"expected id {last + 1} behind {last}, got {following[:1]}"))
-            time.sleep(SETTLED)
+                detail = f"expected id {last + 1} behind {last}, got {following[:1]}"
+                more += run.witnessed([BrokenPromise("ids", detail)])
+            run.lives.rest(SETTLED)
             yield ScenarioResult(f"turns-{number + 1}", tuple(breaches + more))
 
 
@@ -250,7 +109,7 @@ def torn_tail(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
         run.forget()
         bodies = [b"torn-%d-%s-" % (number, one.name) + b"x" * 300 for number in range(20)]
         done = run.publish(one.name, bodies)
-        time.sleep(SETTLED)
+        run.lives.rest(SETTLED)
         run.kill()
         place = _last_place(run.data, bodies[-1])
         if place is None:
@@ -272,27 +131,27 @@ def torn_tail(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
             lost = [body for body in done[:-1] if body not in kept]
             if lost and one.keeps is Keeps.SEEN:
                 detail = f"of {len(done) - 1} messages before the torn one {len(lost)} are lost"
-                breaches.append(BrokenPromise("torn", detail))
+                breaches += run.witnessed([BrokenPromise("torn", detail)])
         yield ScenarioResult(f"torn-{one.name.decode()}", tuple(breaches), f"cut {file.name} at {at}")
 
 
 def bit_flipped(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
-    """Flip a bit of a message wherever files hold it: it is dropped, or the server says why it does not start."""
+    """Flip a bit of messages wherever files hold them: they are dropped, or the server says why it does not start."""
     for how in ("killed", "ended"):
         run.forget()
         for one in (one for one in run.talk.queues if not one.is_shared):
             bodies = [b"flip-%s-%d-%s-" % (how.encode(), number, one.name) + b"y" * 300 for number in range(10)]
             run.publish(one.name, bodies)
-            time.sleep(SETTLED)
+            run.lives.rest(SETTLED)
             if how == "killed":
                 run.kill()
             else:
-                run.server.end()
-            flipped = [file.name for file in _files(run.data) if _flip(file, bodies[4])]
+                run.lives.end()
+            flipped = [file.name for file in _files(run.data) if any([_flip(file, bodies[at]) for at in FLIPPED])]
             run.forget()
             note = f"flipped in {', '.join(flipped) or 'no file'}"
             try:
-                run.server.start("after a flipped bit")
+                run.lives.start("after a flipped bit")
             except StartError as error:
                 yield ScenarioResult(
                     f"flip-{how}-{one.name.decode()}", (), f"{note}; it does not start: {error}", bool(flipped)
@@ -307,7 +166,7 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     run.forget()
     for one in (one for one in run.talk.queues if not one.is_shared):
         largest = max((file.stat().st_size for file in _files(run.data)), default=0)
-        run.server.limit_files(largest + ROOM)
+        run.lives.limit_files(largest + ROOM)
         filling = b"z" * min(max(2 * (largest + ROOM) // TOO_MUCH, SMALLEST), LARGEST)
         bodies = [b"full-%d-%s-" % (number, one.name) + filling for number in range(TOO_MUCH)]
         breaches, note = [], ""
@@ -316,7 +175,7 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
             note = f"{len(done)} of {len(bodies)} were acknowledged"
             if len(done) < len(bodies):
                 breaches += _serves(run)
-            run.server.limit_files(None)
+            run.lives.limit_files(None)
             if not run.publish(one.name, [b"room-" + one.name]):
                 breaches.append(BrokenPromise("full", "nothing can be published once there is room again"))
         except OSError as error:
@@ -324,7 +183,7 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
         try:
             found, more = run.read(one.name, "replay")
         except OSError as error:
-            why = run.server.death() or f"serves nobody: {error}"
+            why = run.lives.death() or f"serves nobody: {error}"
             found, more = [], [BrokenPromise("full", f"when its disk was full the server {why}")]
         for number, body in found:
             run.ledgers[one.name].saw(number, body)
@@ -352,7 +211,7 @@ def carried_out(name: str, run: DurabilityRun, kills: int) -> Iterator[ScenarioR
     try:
         yield from SCENARIOS[name](run, kills)
     except (OSError, StartError) as error:
-        yield ScenarioResult(f"{name}-ended", (BrokenPromise("starts", run.server.death() or str(error)),))
+        yield ScenarioResult(f"{name}-ended", (BrokenPromise("starts", run.lives.death() or str(error)),))
 
 
 SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[ScenarioResult]]] = {

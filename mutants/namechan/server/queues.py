@@ -8,6 +8,16 @@ from wireproof.mutants.namechan.server.mutant import ServerMutant, mutant
 __all__ = ["MUTANTS"]
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("create-once", "To create a queue again is an error, with the same settings, too.", "HOOK-1",
+           edit("state.State.create", 'return "" if there.settings == settings else "it is there with other settings"', 'return "it is there"')),
+    mutant("create-with-any-settings", "To create a queue that is there is not an error, whatever its settings.", "HOOK-2",
+           edit("state.State.create", 'return "" if there.settings == settings else "it is there with other settings"', 'return ""')),
+    mutant("create-with-another-sync", "To create a queue that is there with another sync is not an error.", "HOOK-2",
+           edit("state.State.create", "there.settings == settings", "there.settings.delivery == settings.delivery")),
+    mutant("publish-to-nothing", "To publish to an unknown topic is not an error.", "HOOK-3 PUBLISH-2",
+           edit("state.State.publish", 'done("unknown topic")', 'done("")')),
+    mutant("publish-is-an-error", "A message that is out is answered by an error.", "HOOK-3 PUBLISH-1",
+           edit("state.State.publish", 'queue.out(body)\n            done("")', 'queue.out(body)', 'done("it is out")')),
     mutant("ids-from-zero", "The first message has id 0.", "MESSAGE-4 MESSAGE-1 REPLAY-1 REPLAY-2 SUBSCRIBE-7 SUBSCRIBE-5",
            edit("Queue._frame", "Message(number, self.topic, body)", "Message(number - 1, self.topic, body)")),
     mutant("ids-of-all-topics", "Ids rise over all topics.", "MESSAGE-4",

@@ -74,7 +74,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("_error", 'return Error(b"%s: %s" % (what.encode(), topic[:100]))', 'return Error(b"")')),
     mutant("unknown-topic-closes", "An unknown topic closes the connection.", "SUBSCRIBE-3 LINE-16",
            edit("LineHandlers.subscribe", 'return _error("SUBSCRIBE: unknown topic", request.topic)', 'return session.fatal("unknown topic")')),
-    mutant("unknown-topic-is-made", "An unknown topic is made.", "SUBSCRIBE-3 LINE-16", options={"auto_create": True}),
+    mutant("unknown-topic-is-made", "An unknown topic is made.", "HOOK-3 SUBSCRIBE-3 LINE-16", options={"auto_create": True}),
     mutant("unknown-topic-silent", "An unknown topic is not answered.", "SUBSCRIBE-3 LINE-16",
            edit("LineHandlers.subscribe", 'return _error("SUBSCRIBE: unknown topic", request.topic)', "return None")),
     mutant("topics-without-case", "Names of topics are compared without case.", "LINE-16",

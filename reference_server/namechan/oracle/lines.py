@@ -58,6 +58,8 @@ class ModelLine:
     answers: deque[DueAnswer] = field(default_factory=deque)
     memberships: list[Membership] = field(default_factory=list)
     """Those that are not over, and those whose Unsubscribed has not come."""
+    errors: list[str] = field(default_factory=list)
+    """The clauses of the Errors that came since all was settled: one may have stood for another that is missing."""
     surplus: list[Message] = field(default_factory=list)
     ending: str = ""
     """Why it must be ended by the server."""
@@ -80,6 +82,8 @@ class ModelLine:
         if not self.answers or not self.answers[0].allows(message):
             return None
         found = self.answers.popleft()
+        if found.kind is Error:
+            self.errors.append(found.clause)
         if found.member is not None:
             found.member.is_told = True
             if found.member.is_over and found.kind.NAME == "UNSUBSCRIBED":
@@ -88,10 +92,15 @@ class ModelLine:
 
     def due(self) -> Iterator[tuple[str, str]]:
         """Yield what must still come, with its clause."""
-        yield from ((repr(one), one.clause) for one in self.answers if one.is_certain)
+        yield from ((repr(one), self._missing(one)) for one in self.answers if one.is_certain)
         for member in self.memberships:
             what = (one for one in member.due if one.is_certain)
             yield from ((f"message {one.id} of {member.queue.name!r}: {one.body!r}", _clause(member)) for one in what)
+
+    def _missing(self, answer: DueAnswer) -> str:
+        """Return the clause of an answer that is missing: Errors look alike, so it may be an earlier one."""
+        others = [one for one in self.errors if one != answer.clause] if answer.kind is Error else []
+        return others[-1] if others else answer.clause
 
 
 def _clause(member: Membership) -> str:

@@ -48,6 +48,8 @@ class DocumentModel:
     """
 
     expects_answers = True
+    settles_by_request = True
+    settings_of_cases = frozenset({"max_kept"})
 
     def __init__(
         self,
@@ -65,7 +67,8 @@ class DocumentModel:
         self._tolerance, self._is_timed = tolerance_ns, not shared
         self._interval = round(given["ping_interval"] * SECOND)
         self._patience = round(given["handshake_timeout"] * SECOND)
-        self._max_kept: int | None = None if shared else given["max_kept"]
+        is_told = not shared or "max_kept" in (options or {})
+        self._max_kept: int | None = given["max_kept"] if is_told else None
         self._publishes = Publish in profile.replies
         self._lines: dict[str, ModelLine] = {}
         self._queues: dict[bytes, ModelQueue] = {}
@@ -95,6 +98,22 @@ class DocumentModel:
         """Report that either side ended a connection."""
         self.passed(at)
         self._gone(self._lines.pop(connection))
+
+    def restarted(self, at: Window) -> None:
+        """Report that the server has ended, once all was written, and was started again on what it kept."""
+        self._now = at.until
+        for line in self._lines.values():
+            self._gone(line)
+        self._lines.clear()
+        self._queues = {name: one for name, one in self._queues.items() if one.is_persistent}
+        for one in self._queues.values():
+            one.restarted()
+
+    def kept_shown_by(self) -> tuple[Request, ...]:
+        """Return what replays every queue, or takes what waits in it."""
+        kept = [one for one in self._queues.values() if one.is_persistent]
+        how = {True: Replay.FROM_BEGINNING, False: Replay.FROM_CURRENT}
+        return tuple(Subscribe(one.name, how[one.is_broadcast]) for one in kept)
 
     def _gone(self, line: ModelLine) -> None:
         for one in line.memberships:
@@ -152,7 +171,7 @@ class DocumentModel:
             start = {Replay.FROM_BEGINNING: 1, Replay.FROM_MESSAGE: request.message}.get(Replay(request.replay))
             member = queue.join(line.name, start)
             line.memberships.append(member)
-        line.expect(Subscribed, "NCH-SUBSCRIBE-1", member, id=None, topic=queue.name)
+        line.expect(Subscribed, _clause_of(request, queue), member, id=None, topic=queue.name)
 
     def _unsubscribe(self, line: ModelLine, request: Unsubscribe) -> None:
         member = line.member(request.topic)
@@ -167,13 +186,16 @@ class DocumentModel:
         settings = (request.delivery, request.persistence, request.sync if is_persistent else 0)
         is_broadcast = request.delivery == Delivery.BROADCAST
         queue = self._queues.setdefault(request.topic, ModelQueue(request.topic, settings, is_broadcast, is_persistent))
-        self._outcome(line, is_ok=queue.settings == settings)
+        is_ok = queue.settings == settings
+        self._outcome(line, "NCH-HOOK-1" if is_ok else "NCH-HOOK-2", is_ok=is_ok)
 
     def _publish_at_hook(self, line: ModelLine, request: HookPublish) -> None:
-        self._outcome(line, is_ok=self._published(request.topic, request.body))
+        is_ok = self._published(request.topic, request.body)
+        is_full = not is_ok and request.topic in self._queues
+        self._outcome(line, "NCH-ROUND_ROBIN-5" if is_full else "NCH-HOOK-3", is_ok=is_ok)
 
-    def _outcome(self, line: ModelLine, *, is_ok: bool) -> None:
-        line.expect(Outcome, "NCH-SUBSCRIBE-1" if is_ok else "NCH-ROUND_ROBIN-5", text=OK if is_ok else None)
+    def _outcome(self, line: ModelLine, clause: str, *, is_ok: bool) -> None:
+        line.expect(Outcome, clause, text=OK if is_ok else None)
         line.answers[-1].fields["is_ok"] = is_ok
 
     def _publish(self, line: ModelLine, request: Publish) -> None:
@@ -310,6 +332,8 @@ class DocumentModel:
                 wanted = f"; expected {due[0][:200]}" if due else ""
                 clause = due[1] if due else "NCH-MESSAGE-5"
                 return Disagreement(f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", clause)
+        for line in self._lines.values():
+            line.errors.clear()
         wrong = [found for one in self._queues.values() if (found := one.unsettled()) is not None]
         for detail, clause in wrong:
             return Disagreement(detail, clause, clause)
@@ -345,3 +369,10 @@ class DocumentModel:
             else:
                 found |= {line.heard + SILENT * self._interval, line.greeted + (line.pings + 1) * self._interval}
         return sorted(one for one in found if one > self._now)
+
+
+def _clause_of(request: Subscribe, queue: ModelQueue) -> str:
+    """Return the clause by which a Subscribe is accepted."""
+    if request.replay == Replay.FROM_MESSAGE:
+        return "NCH-REPLAY-7" if request.message > queue.last else "NCH-REPLAY-2"
+    return "NCH-REPLAY-1" if request.replay == Replay.FROM_BEGINNING else "NCH-SUBSCRIBE-1"

@@ -117,6 +117,12 @@ class ModelQueue:
         self.has_changed = True
         member.end()
 
+    def restarted(self) -> None:
+        """Begin anew with what is stored and what waits; nobody is subscribed."""
+        self.turns.clear()
+        self.fresh.clear()
+        self.has_changed = False
+
     def taken(self, member: Membership, number: int, body: bytes) -> bool:
         """Follow that a message of a round-robin queue came to a subscriber; False where it does not wait."""
         if self.waiting.get(number) != body:

@@ -32,6 +32,7 @@ class DocumentModel:
     """
 
     expects_answers = False
+    settles_by_request = False
 
     def __init__(
         self,

@@ -44,6 +44,7 @@ class DocumentModel(NeverEnding):
     """
 
     expects_answers = False
+    settles_by_request = False
 
     def __init__(self, profile: Profile, variant: str, *, tolerance_ns: int, shared: bool) -> None:
         self._codec = Codec.of(profile, variant)

@@ -43,6 +43,7 @@ class DocumentModel:
     """
 
     expects_answers = True
+    settles_by_request = False
 
     def __init__(
         self,

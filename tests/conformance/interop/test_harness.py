@@ -105,12 +105,38 @@ def test_a_wrong_server_is_named(mutant: str, number: int, operation: str, monke
     assert broke(result)[0][0] == f"{REPLAY}/{number:02}-{operation}"
 
 
+@pytest.mark.parametrize(
+    ("mutant", "scene"),
+    [
+        ("broadcast-to-one", "channel-broadcast-transient-strong-from_current"),
+        ("round-robin-to-all", "channel-round_robin-transient-strong-from_current"),
+        ("round-robin-to-one", "channel-round_robin-persistent-strong-from_current"),
+    ],
+)
+def test_what_comes_to_several_subscribers_is_judged(mutant: str, scene: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = played(server=mutant_server(mutant), only=scene, monkeypatch=monkeypatch)
+
+    assert result.played
+    assert {side for _, side, _ in broke(result)} == {Side.SERVER}
+
+
+def test_it_is_for_a_server_to_choose_who_is_the_first_of_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = "channel-round_robin-persistent-strong-from_current"
+    server = mutant_server("legal-turns-from-the-last")
+
+    result, _ = played(server=server, only=scene, monkeypatch=monkeypatch)
+
+    assert broke(result) == []
+    assert result.agreed == len(result.played) > 10
+
+
 def test_a_wrong_client_is_named_and_its_request_is_told_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     result, _ = played(driver=mutant_driver("message-off-by-one"), only=REPLAY, monkeypatch=monkeypatch)
 
-    assert [side for _, side, _ in broke(result)] == [Side.CLIENT]
-    (one,) = [one for one in result.played if one.broke]
-    assert one.step.operation == "subscribe"
+    assert [side for _, side, _ in broke(result)] == [Side.CLIENT] * 3
+    one, *others = [one for one in result.played if one.broke]
+    assert {one.step.operation, *(other.step.operation for other in others)} == {"subscribe"}
+    assert [each.step.connection for each in (one, *others)] == ["a", "c", "d"]
     assert one.broke is not None
     assert "From_message 2" in one.broke.expected
     assert "From_message 3" in one.broke.got

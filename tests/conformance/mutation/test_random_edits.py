@@ -190,3 +190,26 @@ def test_every_explained_edit_exists() -> None:
     assert stale(explanations(), everything) == []
     assert {place.file for place in explanations()} <= {one.file for one in everything}
     assert stale([place_of(everything[0])._replace(edit="1 -> 3")], everything) != []
+
+
+def test_an_edit_that_shows_after_a_restart_only_is_killed_by_a_promise() -> None:
+    suite = load_suite("namechan")
+    few = replace(suite, cases=tuple(case for case in suite.cases if case.id == "hook/create.BROADCAST.TRANSIENT"))
+    run, packages = MutationRun(few, "1", "standard"), server_packages("namechan")
+    everything = all_edits(packages)
+    wanted = [
+        next(one for one in everything if one.edit.function == function and one.edit.text.startswith(text))
+        for function, text in (
+            ("Store.add_queue", "self._file.execute"),
+            ("NamechanClient._accept", "self._is_greeted"),
+        )
+    ]
+
+    lines = draw(run.recorded, packages, 1, 1, jobs=1).lines
+    kept, of_clients = wanted
+    (killed,) = run_edits(run.recorded, Sample([kept], 1, 0, lines), jobs=1)
+
+    assert lines.reaching(kept) == []
+    assert lines.reached_by_restarts(kept)
+    assert not lines.reached_by_restarts(of_clients), "the harness runs it, not the server"
+    assert (killed.status, killed.case.partition("-")[0]) == (Status.KILLED, "durability/kill")

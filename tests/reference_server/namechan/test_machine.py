@@ -1,7 +1,7 @@
 """A stateful machine with restarts in it: random requests in random spellings against a model of the document.
 
 The model is dicts and lists and shares no code with the handlers. `wireproof fuzz machine namechan` has a model of the
-whole document, but its server is never started again: restarts are tried here.
+whole document and restarts, too; this machine is smaller, and knows more of the server: its folder, its options.
 """
 
 from __future__ import annotations

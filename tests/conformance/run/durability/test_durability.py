@@ -62,6 +62,7 @@ def test_its_verdicts_are_records_of_a_run_of_its_own(tmp_path: Path) -> None:
     assert len(records) >= 13
     assert (run["implementation"], run["partial"], run["exit_code"]) == ("mine, durability", ["--only kill torn"], 1)
     failed = {(one["case"].rpartition("-")[2], one["blamed"]) for one in records if one["verdict"] == "fail"}
+    assert all(one["exchange"] for one in records if one["verdict"] == "fail" and not one["case"].endswith("-starts"))
     promise = PROMISES["restart-last-twice"]
     assert (promise, conversation("namechan", "1", "standard").promises[promise]) in failed
     assert "NCH-DURABILITY-1" in (tmp_path / "index.html").read_text()

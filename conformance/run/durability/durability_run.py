@@ -1,0 +1,148 @@
+"""What a harness does with one server over all its lives: makes queues, publishes, reads, and knows what it knows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wireproof.conformance.run.durability.conversation import Conversation, TestedQueue
+from wireproof.conformance.run.durability.lives import HOOK_OPENS, Lives
+from wireproof.conformance.run.durability.promises import BrokenPromise, Ledger, Replayed
+from wireproof.conformance.run.durability.speaker import Speaker
+from wireproof.conformance.run.processes import StartError
+
+__all__ = ["DurabilityRun", "UnderLoad"]
+
+QUIET = 0.6
+"""Seconds without a message after which a replay is over."""
+ENDLESS = 100
+"""How many messages more than were ever published are read: such a replay may have no end."""
+UnderLoad = Callable[["DurabilityRun", int], tuple[str, list[BrokenPromise]]]
+"""(run, number of the round) -> the moment of the death, and what came wrongly before it."""
+
+
+@dataclass
+class DurabilityRun:
+    """One server over all its lives."""
+
+    talk: Conversation
+    lives: Lives
+    seed: int
+    under_load: UnderLoad
+    """Applies load until a moment that the number of the round and the seed choose, and kills it then."""
+    ledgers: dict[bytes, Ledger] = field(default_factory=dict)
+    topics: dict[bytes, int] = field(default_factory=dict)
+    kills: int = 0
+    _last: Speaker | None = None
+    """What read last."""
+
+    @property
+    def data(self) -> Path:
+        """What the server keeps."""
+        return self.lives.data
+
+    def speaker(self, link: str = "", name: str = "", patience: float = HOOK_OPENS) -> Speaker:
+        """Return a new connection; `name` is what evidence calls it. Raises `OSError`."""
+        return Speaker(self.talk, link, self.lives.connect(link, patience), name)
+
+    def open_hook(self) -> Speaker:
+        """Connect to the hook; a server may open it a moment after its address. Raises `OSError`."""
+        return self.speaker(self.talk.document["link"])
+
+    def chance(self, *what: object) -> random.Random:
+        """Return a generator of its own for one purpose."""
+        return random.Random(f"{self.seed} {what}")
+
+    def start(self) -> list[BrokenPromise]:
+        """Start the server, again, and make the queues; they may be there."""
+        try:
+            self.lives.start("for durability")
+            return self.make_queues()
+        except StartError as error:
+            return [BrokenPromise("starts", str(error))]
+        except OSError as error:
+            return [BrokenPromise("queues", f"queues cannot be made: {error}")]
+
+    def make_queues(self) -> list[BrokenPromise]:
+        """Make the queues; those that are there with the same settings are kept."""
+        breaches = []
+        with self.open_hook() as speaker:
+            for one in self.talk.queues:
+                self.ledgers.setdefault(one.name, Ledger())
+                speaker.say(self.talk.message("create", queue=one.name, **one.settings))
+                message = speaker.receive()
+                if message is None or not self.talk.is_ok(message):
+                    detail = f"{one.name.decode()} cannot be made: {message}"
+                    breaches.append(BrokenPromise("queues", detail, evidence=speaker.evidence()))
+        return breaches
+
+    def kill(self) -> None:
+        """End the server as power of the process ends: without a word."""
+        self.lives.kill()
+        self.kills += 1
+
+    def publish(self, queue: bytes, bodies: list[bytes]) -> list[bytes]:
+        """Publish bodies one by one; return those that were acknowledged."""
+        done = []
+        with self.open_hook() as speaker:
+            for body in bodies:
+                self.ledgers[queue].published[body] = 0
+                speaker.say(self.talk.message("publish", queue=queue, body=body))
+                message = speaker.receive()
+                if message is not None and self.talk.is_ok(message):
+                    self.ledgers[queue].acknowledged[body] = None
+                    done.append(body)
+        return done
+
+    def read(self, queue: bytes, how: str, quiet: float = QUIET) -> tuple[Replayed, list[BrokenPromise]]:
+        """Subscribe and read until nothing comes; compare the topic id with that of earlier lives. Raises `OSError`."""
+        with self.speaker(name=f"{how} {queue.decode()}") as speaker:
+            return self._heard(speaker, queue, how, quiet)
+
+    def _heard(self, speaker: Speaker, queue: bytes, how: str, quiet: float) -> tuple[Replayed, list[BrokenPromise]]:
+        found, wrong = [], []
+        told, is_told = self.talk.document["subscribed"], False
+        speaker.say(self.talk.message(how, queue=queue))
+        while (message := speaker.receive(quiet if is_told else None)) is not None:
+            if told["name"] == message.NAME:
+                is_told = True
+                topic = getattr(message, told["id"])
+                if self.topics.setdefault(queue, topic) != topic:
+                    wrong.append(("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}"))
+            elif (one := self.talk.delivered(message)) is not None:
+                found.append(one)
+            if len(found) > len(self.ledgers[queue].published) + ENDLESS:
+                break
+        if not is_told:
+            wrong.append(("queues", f"nobody can subscribe {queue.decode()} any more"))
+        self._last = speaker
+        return found, [BrokenPromise(*one, evidence=speaker.evidence()) for one in wrong]
+
+    def witnessed(self, breaches: Iterable[BrokenPromise]) -> list[BrokenPromise]:
+        """Return breaches that the last `read` showed, with what was said and heard then."""
+        if self._last is None:
+            return list(breaches)
+        return [replace(one, evidence=self._last.evidence(one.about)) for one in breaches]
+
+    def compared(self, judge: Callable[[TestedQueue, Ledger, Replayed], list[BrokenPromise]]) -> list[BrokenPromise]:
+        """Replay every queue that can be, judge it, and take what was replayed as known."""
+        breaches = []
+        for one in self.talk.queues:
+            if one.is_shared:
+                continue
+            try:
+                found, more = self.read(one.name, "replay")
+            except OSError as error:
+                breaches.append(BrokenPromise("starts", f"{one.name.decode()} cannot be replayed: {error}"))
+                continue
+            breaches += [*more, *self.witnessed(judge(one, self.ledgers[one.name], found))]
+            self.ledgers[one.name].replayed(found)
+        return breaches
+
+    def forget(self) -> None:
+        """Expect nothing any more of what was published so far, but that it comes whole."""
+        for one in self.ledgers.values():
+            one.seen.clear()
+            one.acknowledged.clear()
