@@ -70,7 +70,8 @@ class Events:
         """Tell that a channel was created or removed."""
         if self._is_subscribed(name):
             body = ChannelEvent(text(channel.name), len(channel.members), channel.settings.client_limit)
-            self._notify(name, body, target=channel.name)
+            target = channel.name if self._state.rules.addresses_channel_events else b""
+            self._notify(name, body, target=target)
 
     def of_member(self, name: bytes, channel: Channel, client: Client) -> None:
         """Tell that a client joined or left a channel."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -61,7 +61,7 @@ class Routing:
                     break
         if any(one.interaction != "none" for one in served):
             return None
-        return self._answer(request, session.known, is_served=bool(served))
+        return self._answer(request, session.known, served)
 
     def _is_served(self, binding: BindingEntry, request: Route, client: Client) -> bool:
         """Send a message where a binding says; return whether somebody took it."""
@@ -89,16 +89,21 @@ class Routing:
                 receiver.push(frame)
         return bool(found)
 
-    def _answer(self, request: Route, client: Client, *, is_served: bool) -> Answer:
+    def _answer(self, request: Route, client: Client, served: Sequence[BindingEntry]) -> Answer:
         """Return the server's own answer to a publisher."""
         if not request.id:
             return None
         if request.pending_ack:
-            headers = () if is_served else (Header(NACK, b"no-consumers"),)
-            return Confirmation(
+            headers = () if served else (Header(NACK, b"no-consumers"),)
+            answer = Confirmation(
                 id=request.id, target=request.target, content_type=request.content_type, headers=headers
             )
+            sent = [one for one in served if one.kind != "queue"]
+            if self._state.rules.answers_for_routers or not sent:
+                return answer
+            source, number = sent[-1].target.encode(), sent[-1].content_type
+            return replace(answer, high_priority=1, source=source, target=client.id, content_type=number)
         if not request.pending_response:
             return None
-        code = ResultCode.OK if is_served else ResultCode.NOT_FOUND
+        code = ResultCode.OK if served else ResultCode.NOT_FOUND
         return Response(id=request.id, target=client.id, content_type=code)

@@ -71,6 +71,11 @@ class Rules:
     """E31: where acknowledgements travel to producers, a missing one does so as a negative one."""
     describes_events: bool = True
     """E23: notifications have headers for channel and queue."""
+    addresses_channel_events: bool = True
+    """Notifications of channels that come and go have the channel as their target. Otherwise they have none."""
+    answers_for_routers: bool = True
+    """What is acknowledged to the publisher names the router. Otherwise, where clients were sent the message, it is an
+    answer to what they were sent: from the binding's target, with the binding's content type."""
     answers_unknown_events: bool = True
     """A subscription to an event that does not exist is answered. Otherwise nothing is."""
     reports_unknown_clients: bool = False
@@ -113,6 +118,8 @@ RULES = {
         waits_for_acknowledge=False,
         reports_timeouts=False,
         describes_events=False,
+        addresses_channel_events=False,
+        answers_for_routers=False,
         answers_unknown_events=False,
         reports_unknown_clients=True,
         never_sends_dead_messages=False,

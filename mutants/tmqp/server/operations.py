@@ -127,5 +127,5 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("queues-last", "A router tries queues behind clients.", "ROUTE-2", edit("Router.__init__", "-one.priority", '(one.kind == "queue", -one.priority)')),
     mutant("routed-id-kept", "What a router pushes keeps its id.", "ROUTE-1", edit("Routing._is_served", 'if binding.interaction != "none" and request.id else', "if request.id else")),
     mutant("absent-router-ok", "ROUTE to an absent router is answered 0.", "ROUTE-4",
-           edit("Routing._answer", "ResultCode.OK if is_served else ResultCode.NOT_FOUND", "ResultCode.OK")),
+           edit("Routing._answer", "ResultCode.OK if served else ResultCode.NOT_FOUND", "ResultCode.OK")),
 )  # fmt: skip

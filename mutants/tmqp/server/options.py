@@ -116,7 +116,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("one-receiver", "A binding reaches one client.", "ROUTE-1",
            edit("Routing._is_served", "only_first=False", "only_first=True")),
     mutant("nobody-answers-nobody", "Where nobody takes a message a router answers nothing.", "ROUTE-4",
-           edit("Routing._answer", "if not request.id:", "if not (request.id and is_served):")),
+           edit("Routing._answer", "if not request.id:", "if not (request.id and served):")),
     mutant("cache-keeps-high", "A CACHE queue keeps a message of each priority.", "CACHE-1 CACHE-2",
            edit("queue.Queue.push", "self.clear()", "self.clear(high=bool(message.priority), normal=not message.priority)")),
     mutant("stopped-keeps-high", "A queue that is stopped keeps its messages of high priority.", "STOPPED-2",

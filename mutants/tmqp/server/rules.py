@@ -37,6 +37,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("counts_what_there_is", "Pulled messages say how many were asked for.", "PULL-4"),
     flipped("loses_one_after_pull", "A pull that is served in full drops one message more.", "PULL-15 PULL-13 PULL-3", value=True),
     flipped("describes_missing_queues", "A pull from nothing is answered by a response.", "PULL-10"),
+    flipped("addresses_channel_events", "ChannelCreated and ChannelRemoved have no target.", "NOTIFICATION-1 NOTIFICATION-3"),
+    flipped("answers_for_routers", "What a router acknowledges is an answer to what its clients were sent.", "ROUTE-5 ROUTE-1 ROUTE-4"),
     flipped("addresses_copies", "A copy names the channel and queue of the original.", "COPY-2 COPY-1"),
     flipped("waits_for_acknowledge", "WaitForAcknowledge does nothing.", "ACKNOWLEDGE-4"),
     mutant("rule-keeps-after-options-released", "Who creates a channel with options stays connected.", "CREATE_CHANNEL-10",
