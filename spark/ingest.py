@@ -79,7 +79,7 @@ def _work(session: SparkSession, files: Sequence[Path], options: argparse.Namesp
             return
         lake = Lake(session, options.lake, create=bool(files))
         if files:
-            tell(take(lake, files), print)
+            report_ingest(take(lake, files), print)
         _maintain(session, options)
     except LakeError as error:
         raise RefusedError(str(error)) from error
@@ -100,7 +100,7 @@ def lines_of(session: SparkSession, files: Sequence[Path]) -> DataFrame:
     return read_lines(session, files)
 
 
-def tell(ingested: Ingested, say: Callable[[str], None]) -> None:
+def report_ingest(ingested: Ingested, say: Callable[[str], None]) -> None:
     """Say what became of the runs and lines, in a few lines."""
     runs = ingested.runs
     say(
@@ -115,7 +115,7 @@ def tell(ingested: Ingested, say: Callable[[str], None]) -> None:
         say(f"  {source}: {reason}")
 
 
-def tell_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:
+def report_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:
     """Say what a refresh wrote."""
     if refreshed.generation is None:
         say("aggregates were up to date")
@@ -133,9 +133,9 @@ def _maintain(session: SparkSession, options: argparse.Namespace) -> None:
         merged = compact(Lake(session, options.lake))
         print(f"merged {merged} batches into one" if merged else "no batches to merge")
     if options.rebuild:
-        tell_refresh(rebuild(Lake(session, options.lake)), print)
+        report_refresh(rebuild(Lake(session, options.lake)), print)
     elif not options.no_refresh:
-        tell_refresh(refresh(Lake(session, options.lake)), print)
+        report_refresh(refresh(Lake(session, options.lake)), print)
     if options.compact:
         folded = fold_patches(Lake(session, options.lake))
         print(f"folded patches into {folded.parts} parts of the aggregates" if folded.parts else "no patches to fold")

@@ -66,7 +66,7 @@ def command(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # engines are processes of their own: end them, too
     chosen = protocols or tuple(protocol_names())
     some = [PlantingOptions(chosen, seed, number, seconds, part) for seed in seeds]
-    runs = [] if no_control else _told(control(some[0]))
+    runs = [] if no_control else _printed(control(some[0]))
     results: list[FaultResult] = []
     about = {"command": _command_line(context), "version": version("wireproof"), "seconds": seconds}
     for options in some:
@@ -82,7 +82,7 @@ def command(
     context.exit(ENOUGH if enough and not table.false_alarms else TOO_FEW)
 
 
-def _told(runs: Iterable[EngineRun]) -> list[EngineRun]:
+def _printed(runs: Iterable[EngineRun]) -> list[EngineRun]:
     found: list[EngineRun] = []
     for run in runs:
         click.echo(f"without a fault: {run.engine}: {run.status} in {run.seconds:.0f} s")

@@ -372,12 +372,12 @@ class StoreCheck:
         try:
             while (event := client.next_event()) is not NEED_DATA:
                 if isinstance(event, Message) and not isinstance(event, EndOfStream):
-                    self._hear(name, event, until)
+                    self._receive(name, event, until)
         except RemoteProtocolError as error:
             detail = f"{name}: {error.message} in {data[:80].hex()}"
             raise InvariantError("replies are well formed", detail, str(error.code), error.clause) from None
 
-    def _hear(self, name: str, message: Message, until: int) -> None:
+    def _receive(self, name: str, message: Message, until: int) -> None:
         request = self.judge.unanswered(name)
         if not (isinstance(message, Push) or self.model.expects_answers):
             if request is None:

@@ -78,7 +78,7 @@ class KnownDeaths:
         has = traits(script, self._context)
         return any(known <= has for known in self._traits)
 
-    def told_apart(self, suspicion: Suspicion, script: Script) -> Suspicion:
+    def distinguished(self, suspicion: Suspicion, script: Script) -> Suspicion:
         """Return the suspicion of a death that printed nothing with the traits of its reduced script in its shape."""
         if not suspicion.is_wordless:
             return suspicion

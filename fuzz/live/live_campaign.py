@@ -300,7 +300,7 @@ class Campaign:
 
     def _kept_apart(self, what: Attributed) -> Attributed | None:
         """Return an attributed death, told apart by its script where it has no words; None if that is known."""
-        what = replace(what, suspicion=self.deaths.told_apart(what.suspicion, what.script))
+        what = replace(what, suspicion=self.deaths.distinguished(what.suspicion, what.script))
         if what.seen:
             self.deaths.add([what.script])
         if what.suspicion.key in self._apart:

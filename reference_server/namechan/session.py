@@ -50,7 +50,7 @@ class NamechanSession(StreamSession[State, NamechanServer]):
         self.waiting: list[Callable[[], object]] = []
         """What is to be done once the client reads again."""
         self._deadline = Deadline(state.clock, self.missed)
-        self._heard = self._pinged = state.clock.monotonic_ns()
+        self._last_input = self._pinged = state.clock.monotonic_ns()
         state.sessions[self] = None
         self._begin()
 
@@ -59,7 +59,7 @@ class NamechanSession(StreamSession[State, NamechanServer]):
         return NamechanServer(state.codec, max_frame=state.options["max_line"])
 
     def _begin(self) -> None:
-        self._deadline.set(self._heard + round(self.state.options["handshake_timeout"] * SECOND))
+        self._deadline.set(self._last_input + round(self.state.options["handshake_timeout"] * SECOND))
 
     def data_received(self, data: bytes) -> None:
         """Handle the bytes that the transport read."""
@@ -93,7 +93,7 @@ class NamechanSession(StreamSession[State, NamechanServer]):
     def greeted(self, version: int) -> None:
         """Speak this version from now on, and ping."""
         self.version = version
-        self._heard = self._pinged = self.state.clock.monotonic_ns()
+        self._last_input = self._pinged = self.state.clock.monotonic_ns()
         self._set_deadline()
 
     def take(self, request: Request) -> None:
@@ -119,7 +119,7 @@ class NamechanSession(StreamSession[State, NamechanServer]):
         if not self.version:
             log.info("%s: no version, closing", self.peer)
             self.end()
-        elif now >= self._heard + self.state.rules.silent_intervals * self._interval():
+        elif now >= self._last_input + self.state.rules.silent_intervals * self._interval():
             self.answer(self.fatal("nothing was heard for two ping intervals"))
             self.end()
         else:
@@ -137,7 +137,7 @@ class NamechanSession(StreamSession[State, NamechanServer]):
 
     def _set_deadline(self) -> None:
         interval = self._interval()
-        silent = self._heard + self.state.rules.silent_intervals * interval
+        silent = self._last_input + self.state.rules.silent_intervals * interval
         self._deadline.set(min(self._pinged + round(interval * (1 - EARLY)), silent))
 
     def _work(self) -> None:
@@ -154,7 +154,7 @@ class NamechanSession(StreamSession[State, NamechanServer]):
             if not isinstance(request, Request):
                 assert request is NEED_DATA or isinstance(request, EndOfStream)
                 break
-            self._heard = self.state.clock.monotonic_ns()
+            self._last_input = self.state.clock.monotonic_ns()
             self.take(request)
             left -= 1
         self.state.flush()

@@ -110,7 +110,7 @@ class Store:
     def queues(self) -> list[KeptQueue]:
         """Return the queues that are there, in the order of their ids. Raises `StoreError`."""
         found = []
-        with _told():
+        with _store_errors():
             for topic, name, delivery, sync, position in self._file.execute("SELECT * FROM queue ORDER BY topic"):
                 (last,) = self._file.execute("SELECT max(id) FROM message WHERE topic = ?", (topic,)).fetchone()
                 settings = Settings(Delivery(delivery), Persistence.PERSISTENT, Sync(sync))
@@ -119,7 +119,7 @@ class Store:
 
     def add_queue(self, topic: int, name: bytes, settings: Settings) -> None:
         """Keep a queue. Raises `StoreError`."""
-        with _told():
+        with _store_errors():
             self._synchronous(full=True)
             row = (topic, name, int(settings.delivery), int(settings.sync))
             self._file.execute("INSERT INTO queue VALUES (?, ?, ?, ?, 0)", row)
@@ -145,7 +145,7 @@ class Store:
     def read(self, topic: int, first: int) -> Iterator[tuple[int, bytes]]:
         """Yield (id, body) of messages from `first` on, a chunk of them. Raises `StoreError`."""
         size = 0
-        with _told():
+        with _store_errors():
             wanted = (topic, first, CHUNK)
             asked = "SELECT id, crc, body FROM message WHERE topic = ? AND id >= ? ORDER BY id LIMIT ?"
             for number, checksum, body in self._file.execute(asked, wanted).fetchall():
@@ -159,7 +159,7 @@ class Store:
 
     def flush(self) -> None:
         """Sync what was written without. Raises `StoreError`."""
-        with _told():
+        with _store_errors():
             self._file.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ class Store:
             self._is_full = full
 
 
-class _told:  # noqa: N801 - a context manager without state
+class _store_errors:  # noqa: N801 - a context manager without state
     """Raises `StoreError` for what SQLite raises."""
 
     def __enter__(self) -> None:

@@ -37,7 +37,7 @@ def follow(
 
     Raises `LakeError`, and what Spark raises.
     """
-    from wireproof.spark.ingest import tell, tell_refresh
+    from wireproof.spark.ingest import report_ingest, report_refresh
 
     if len(folders) != 1 or not folders[0].is_dir():
         raise LakeError("--follow takes one folder that exists")
@@ -47,8 +47,8 @@ def follow(
         current = Lake(session, uri)
         done = ingest(current, lines, cut_short_of(lines))
         if done.marker is not None or done.runs:
-            tell(done, say)
-            tell_refresh(refresh(Lake(session, uri)), say)
+            report_ingest(done, say)
+            report_refresh(refresh(Lake(session, uri)), say)
 
     session.conf.set("spark.sql.streaming.metricsEnabled", "false")
     text = StructType([StructField("value", StringType())])

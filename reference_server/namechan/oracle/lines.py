@@ -48,7 +48,7 @@ class ModelLine:
     """ns"""
     stage: str = "new"
     """`new` before its version, `greeted` before its Connect, then `open`."""
-    heard: int = 0
+    last_input: int = 0
     """When its last line came, in ns."""
     greeted: int = 0
     """When its version was answered, in ns."""
@@ -85,7 +85,7 @@ class ModelLine:
         if found.kind is Error:
             self.errors.append(found.clause)
         if found.member is not None:
-            found.member.is_told = True
+            found.member.is_announced = True
             if found.member.is_over and found.kind.NAME == "UNSUBSCRIBED":
                 self.memberships.remove(found.member)
         return found

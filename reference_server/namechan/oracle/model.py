@@ -67,8 +67,8 @@ class DocumentModel:
         self._tolerance, self._is_timed = tolerance_ns, not shared
         self._interval = round(given["ping_interval"] * SECOND)
         self._patience = round(given["handshake_timeout"] * SECOND)
-        is_told = not shared or "max_kept" in (options or {})
-        self._max_kept: int | None = given["max_kept"] if is_told else None
+        is_bounded = not shared or "max_kept" in (options or {})
+        self._max_kept: int | None = given["max_kept"] if is_bounded else None
         self._publishes = Publish in profile.replies
         self._lines: dict[str, ModelLine] = {}
         self._queues: dict[bytes, ModelQueue] = {}
@@ -126,7 +126,7 @@ class DocumentModel:
         line = self._lines[connection]
         if line.ending or self._is_lost:
             return
-        line.heard, line.may_end = self._now, False
+        line.last_input, line.may_end = self._now, False
         if line.is_hook or line.stage == "open":
             if isinstance(request, Connect):
                 self._end(line, "it connected twice", "NCH-CONNECT-4")
@@ -225,7 +225,7 @@ class DocumentModel:
             if line.is_hook or line.ending:
                 continue
             is_new = line.stage == "new"
-            ends = line.opened + self._patience if is_new else line.heard + SILENT * self._interval
+            ends = line.opened + self._patience if is_new else line.last_input + SILENT * self._interval
             if self._now > ends + self._tolerance:
                 if line.may_end:
                     line.answers.clear()
@@ -268,14 +268,14 @@ class DocumentModel:
 
     def _replied(self, line: ModelLine, reply: Message) -> bool:
         if isinstance(reply, Outcome):
-            return self._told(line, reply)
+            return self._hook_answered(line, reply)
         found = line.answered(reply)
         if found is None or not isinstance(reply, Subscribed | Unsubscribed):
             return found is not None
         assert found.member is not None
         return self._identified(found.member, reply.id)
 
-    def _told(self, line: ModelLine, outcome: Outcome) -> bool:
+    def _hook_answered(self, line: ModelLine, outcome: Outcome) -> bool:
         if not line.is_hook or not line.answers:
             return False
         is_ok = line.answers.popleft().fields["is_ok"]
@@ -367,7 +367,7 @@ class DocumentModel:
             if line.stage == "new":
                 found.add(line.opened + self._patience)
             else:
-                found |= {line.heard + SILENT * self._interval, line.greeted + (line.pings + 1) * self._interval}
+                found |= {line.last_input + SILENT * self._interval, line.greeted + (line.pings + 1) * self._interval}
         return sorted(one for one in found if one > self._now)
 
 

@@ -33,14 +33,14 @@ class Membership:
     """Of a broadcast queue, in order."""
     last: int = 0
     """The last id that came."""
-    is_told: bool = False
+    is_announced: bool = False
     """Subscribed has come."""
     is_over: bool = False
     """It was ended, and Unsubscribed is due."""
 
     def takes(self, number: int, body: bytes) -> bool:
         """Follow a message that came; False where it must not come now."""
-        if not self.is_told or number <= self.last or not self._takes(number, body):
+        if not self.is_announced or number <= self.last or not self._takes(number, body):
             return False
         self.last = number
         return True

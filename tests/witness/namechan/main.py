@@ -37,7 +37,7 @@ class Connection:
         self.world, self.sock = world, sock
         self.out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.waiting = 0
-        self.heard = time.monotonic()
+        self.last_input = time.monotonic()
         self.gone = threading.Event()
         self.flushed = threading.Event()
 
@@ -72,11 +72,11 @@ class Connection:
         interval = self.world.given.ping_interval
         due = time.monotonic() + interval * 0.9
         while True:
-            silent = self.heard + 2 * interval
+            silent = self.last_input + 2 * interval
             if self.gone.wait(max(0.0, min(due, silent) - time.monotonic())):
                 return
             now = time.monotonic()
-            if now >= self.heard + 2 * interval:
+            if now >= self.last_input + 2 * interval:
                 self.frame(ERROR, b"nothing was heard for two ping intervals")
                 self.out.put(None)
                 self.flushed.wait(LINGER)
@@ -131,7 +131,7 @@ class Connection:
     def next_request(self, lines: Lines) -> list[Tree]:
         while True:
             tree = lines.next()
-            self.heard = time.monotonic()
+            self.last_input = time.monotonic()
             if tree is not None:
                 break
         if not isinstance(tree, list) or not tree:
