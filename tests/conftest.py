@@ -22,8 +22,6 @@ settings.load_profile("ci")
 SPARK, GATES = "tests/spark/", "tests/gates/"
 FIRST = (SPARK, GATES)
 """What runs longest is begun first: the other files fill the time of the other processes meanwhile."""
-FORKING = ("tests/conformance/", "tests/mutants/")
-"""Their commands fork, which may hang in a process that has the threads of a JVM: such a one takes them last."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -43,12 +41,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             if nodeid.startswith(GATES):
                 return nodeid
             return SPARK if nodeid.startswith(SPARK) else nodeid.split("::")[0]
-
-        def _assign_work_unit(self, node: Any) -> None:
-            if SPARK in self.assigned_work.get(node, {}):
-                for scope in [one for one in self.workqueue if one.startswith(FORKING)]:
-                    self.workqueue.move_to_end(scope)
-            super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False
     return FileScheduling(config, log) if config.getvalue("dist") == "load" else None

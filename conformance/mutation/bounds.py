@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import psutil
 
-__all__ = ["CPU_SECONDS", "HangError", "bounded", "limit_memory"]
+__all__ = ["CPU_SECONDS", "HangError", "begin_worker", "bounded", "end_on_sigterm"]
 
 CPU_SECONDS = 10.0
 """Seconds of processor time after which a play on a wrong server counts as one that hangs."""
@@ -41,8 +41,14 @@ def bounded(seconds: float = CPU_SECONDS) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def limit_memory() -> None:
-    """Let this process, a worker, allocate `MEMORY` bytes beyond what it has; more is a `MemoryError`."""
+def end_on_sigterm() -> None:
+    """Let SIGTERM end this process, a worker, whatever its parent does at that signal: a pool ends its workers so."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def begin_worker() -> None:
+    """Bound this process, a worker: SIGTERM ends it, and beyond `MEMORY` bytes more than it has is a `MemoryError`."""
+    end_on_sigterm()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = psutil.Process().memory_info().vms + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Sequence
 
+from wireproof.conformance.mutation.bounds import end_on_sigterm
 from wireproof.conformance.mutation.clients import ClientMutantResult, ClientMutationRun
 from wireproof.mutants.mutant import ClientMutant
 
@@ -27,7 +28,7 @@ def client_results(
     """
     global _run, _by_name
     _run, _by_name = run, {one.name: one for one in mutants}
-    with multiprocessing.get_context("fork").Pool(JOBS_A_CORE * (os.cpu_count() or 1)) as pool:
+    with multiprocessing.get_context("fork").Pool(JOBS_A_CORE * (os.cpu_count() or 1), end_on_sigterm) as pool:
         alarms = pool.apply_async(run.false_alarms)
         for mutant, found in zip(mutants, pool.imap(_found, _by_name), strict=True):
             report(ClientMutantResult(mutant, *found))

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wireproof.conformance.mutation.bounds import limit_memory
+from wireproof.conformance.mutation.bounds import begin_worker
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.mutation.recorded_suite import factory_of
 from wireproof.conformance.suite.cases import Case
@@ -64,7 +64,7 @@ def run_gate(
     mutants = [one for one in chosen if not one.live]
     _shared = run, mutants, last
     found = []
-    with multiprocessing.get_context("fork").Pool(run.jobs or os.cpu_count() or 1, limit_memory) as pool:
+    with multiprocessing.get_context("fork").Pool(run.jobs or os.cpu_count() or 1, begin_worker) as pool:
         for number, killer, played, error in pool.imap(_run, range(len(mutants)), chunksize=4):
             found.append(GateResult(mutants[number], killer, played, error))
             if report is not None:

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from wireproof.conformance.mutation.bounds import limit_memory
+from wireproof.conformance.mutation.bounds import begin_worker
 from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
 from wireproof.mutants.mutant import Mutant
@@ -45,7 +45,7 @@ def run_mutants(
 
 
 def _results(by_name: dict[str, Mutant], jobs: int) -> Iterator[MutantResult]:
-    with multiprocessing.get_context("fork").Pool(jobs, limit_memory) as pool:
+    with multiprocessing.get_context("fork").Pool(jobs, begin_worker) as pool:
         for name, findings, error in pool.imap_unordered(_run, by_name):
             yield MutantResult(by_name[name], findings, error)
         pool.close()

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounded, limit_memory
+from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, begin_worker, bounded
 from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
 from wireproof.conformance.mutation.reached_lines import ReachedLines, reached_lines
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
@@ -77,7 +77,9 @@ def run_edits(
     global _suite, _sample
     _suite, _sample = suite, sample
     found = []
-    with multiprocessing.get_context("fork").Pool(jobs or os.cpu_count() or 1, maxtasksperchild=1) as pool:
+    with multiprocessing.get_context("fork").Pool(
+        jobs or os.cpu_count() or 1, begin_worker, maxtasksperchild=1
+    ) as pool:
         for result in pool.imap(_run, range(len(sample.edits)), chunksize=1):
             found.append(result)
             if report is not None:
@@ -94,7 +96,6 @@ _sample: Sample
 
 def _run(number: int) -> EditResult:
     edit = _sample.edits[number]
-    limit_memory()
     logging.disable()
     try:
         try:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any
 
+from wireproof.conformance.mutation.bounds import end_on_sigterm
 from wireproof.conformance.mutation.fresh_server import CodeEdit, fresh_factory, source_path
 from wireproof.conformance.mutation.recording import Recording
 from wireproof.conformance.mutation.restarts import keeps_anything, restart_kill
@@ -63,7 +64,7 @@ def reached_lines(run: Run, recordings: Sequence[Recording], modules: Collection
     shares = [range(first, len(recordings), jobs) for first in range(jobs)]
     by_recording: dict[int, Lines] = {}
     once: set[tuple[str, int]] = set()
-    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
+    with multiprocessing.get_context("fork").Pool(jobs, end_on_sigterm, maxtasksperchild=1) as pool:
         for found, first_only in pool.imap_unordered(_reached, shares, chunksize=1):
             by_recording.update(found)
             once |= first_only
