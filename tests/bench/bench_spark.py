@@ -27,7 +27,7 @@ import sys, duckdb
 lake, out, limit = sys.argv[1:4]
 db = duckdb.connect()
 db.execute(f"set threads to {limit}")
-records = f"read_parquet('{lake}/records/*/*/*/*.parquet', hive_partitioning=true)"
+records = f"read_parquet('{lake}/records/*/*/*/*.parquet', hive_partitioning=true, union_by_name=true)"
 runs = f"read_parquet('{lake}/runs/*/*.parquet')"
 db.execute(f'''create temp table days as
 select column_id, "case", day, count(*) as runs, sum(ok) as passes, max(ok) filter (before is null) as first_ok,
@@ -61,7 +61,8 @@ LINES = """
 import sys, pathlib, duckdb
 lake, out = sys.argv[1:3]
 db = duckdb.connect()
-db.execute(f"create view records as from read_parquet('{lake}/records/*/*/*/*.parquet', hive_partitioning=true)")
+files = f"{lake}/records/*/*/*/*.parquet"
+db.execute(f"create view records as from read_parquet('{files}', hive_partitioning=true, union_by_name=true)")
 packet = "{at_us: 10, connection: 'a', direction: 'sent', hex: repeat('07', 40), text: 'A REQUEST'}"
 db.execute(f'''copy (
   select 'wireproof.record/1' as "schema", run_id, strftime(started, '%Y-%m-%dT%H:%M:%S.000Z') as run_started_at,
