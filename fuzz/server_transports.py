@@ -6,8 +6,6 @@ import asyncio
 import shutil
 import time
 from collections.abc import Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from wireproof.conformance.drivers.simulation import Simulation
@@ -16,6 +14,7 @@ from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Slee
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.durability.life_folders import LifeFolders
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
@@ -72,8 +71,8 @@ class InProcess:
         """`is_lasting`: what the server keeps is in a folder, in memory where the system has such, for `restart`."""
         self._made = protocol, profile, variant, mutant, seed
         self.options: Mapping[str, Any] = reference_target.options(protocol)
-        self._folders = _folders() if is_lasting else None
-        self._lives, self._past_ns = 0, 0
+        self._folders = LifeFolders() if is_lasting else None
+        self._past_ns = 0
         self._clock = VirtualClock()
         self._begin()
 
@@ -82,10 +81,6 @@ class InProcess:
             self._simulation = Simulation(self._create)
         except ValueError as error:
             raise _broken(error) from error
-
-    @property
-    def _folder(self) -> Path | None:
-        return Path(self._folders.name) / f"life-{self._lives}" if self._folders is not None else None
 
     def _create(self, clock: VirtualClock) -> Service:
         self._clock = clock
@@ -97,7 +92,7 @@ class InProcess:
             clock=clock,
             ids=seeded_ids(seed),
             patch=server_patch(protocol, mutant),
-            options={**self.options, **reference_target.kept_in(protocol, self._folder)},
+            options={**self.options, **reference_target.kept_in(protocol, self._folders.now if self._folders else None)},
         )
         return self._service
 
@@ -132,14 +127,12 @@ class InProcess:
 
         Raises `InvariantError` when the server raises, or does not start.
         """
-        before = self._folder
-        if before is None:
+        if self._folders is None:
             return False
         try:
             if not is_killed:
                 self._service.close()
-            self._lives += 1
-            shutil.copytree(before, str(self._folder))
+            before = self._folders.copied()
             if is_killed:
                 self._service.close()
         except Exception as error:
@@ -153,12 +146,7 @@ class InProcess:
         """Remove what a lasting server kept; another one ends with this object."""
         if self._folders is not None:
             self._service.close()
-            self._folders.cleanup()
-
-
-def _folders() -> TemporaryDirectory[str]:
-    memory = Path("/dev/shm")
-    return TemporaryDirectory(prefix="wireproof-lives-", dir=memory if memory.is_dir() else None)
+            self._folders.close()
 
 
 def _broken(error: Exception) -> InvariantError:

@@ -20,7 +20,8 @@ from typing import Any
 from wireproof.conformance.mutation.bounds import end_on_sigterm
 from wireproof.conformance.mutation.fresh_server import CodeEdit, fresh_factory, source_path
 from wireproof.conformance.mutation.recording import Recording
-from wireproof.conformance.mutation.restarts import keeps_anything, restart_kill
+from wireproof.conformance.mutation.restarts import restart_kill
+from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.conformance.verdict.records import Run
 
 __all__ = ["ReachedLines", "reached_lines"]

@@ -10,20 +10,14 @@ from wireproof.conformance.mutation.bounds import bounded
 from wireproof.conformance.run.durability.conversation import conversation
 from wireproof.conformance.run.durability.lives import LastingFactory
 from wireproof.conformance.run.durability.simulated import simulated
-from wireproof.conformance.suite.documents import vectors_root
 from wireproof.conformance.verdict.records import Run
 
-__all__ = ["keeps_anything", "restart_kill"]
+__all__ = ["restart_kill"]
 
 KILLS = 6
 """Deaths under load."""
 CPU_SECONDS = 60.0
 """Seconds of processor time for all scenarios: the reference server takes about 5."""
-
-
-def keeps_anything(protocol: str) -> bool:
-    """Say whether anything is written of what servers of a protocol keep over a restart."""
-    return (vectors_root() / protocol / "durability.yaml").is_file()
 
 
 def restart_kill(run: Run, factory: LastingFactory) -> str:

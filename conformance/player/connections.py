@@ -193,7 +193,10 @@ class CaseConnections:
                 self.judge.closed(name, self.instant)
 
     def write(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
-        """Send frames as the segmentation says; `Stopped` if the target does not read. A lost connection is read on."""
+        """Send frames as the segmentation says; what a lost connection still holds is read.
+
+        Raises `Stopped` if the target does not read.
+        """
         if not line.is_stream:
             yield from self._datagrams(line, meant)
             return

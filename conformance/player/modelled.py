@@ -28,12 +28,12 @@ def judge_of(symbols: Symbols) -> DocumentJudge:
         variant=symbols.variant,
         tolerance_ns=round(float(symbols.number("TOLERANCE", "")) * 1e9),
         shared=True,
-        options={one: symbols.number(name) for one, name in _told_by_cases(symbols.protocol.name).items()},
+        options={one: symbols.number(name) for one, name in _parameters_of_model(symbols.protocol.name).items()},
     )
 
 
-def _told_by_cases(protocol: str) -> Mapping[str, str]:
-    """Return option of the server -> the parameter that tells it, of those that the model asks for."""
+def _parameters_of_model(protocol: str) -> Mapping[str, str]:
+    """Return option of the server -> the parameter that sets it, of those that the model asks for."""
     known = load_parameters(vectors_root() / protocol / "parameters.yaml")
     wanted = model_settings(protocol)
     return {one.option: name for name, one in known.items() if one.option in wanted}

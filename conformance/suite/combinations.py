@@ -225,7 +225,7 @@ def _entries(
             "profiles": list(dict.fromkeys(profiles)),
             "modelled": True,
             "heavy": triples,
-            "steps": _steps(file, request, row, is_told=not model_expects_answers(context.protocol)),
+            "steps": _steps(file, request, row, awaits_each=not model_expects_answers(context.protocol)),
         }
         if request.variants:
             entry["variants"] = list(request.variants)
@@ -255,7 +255,7 @@ def _id(name: str, row: Row) -> str:
     return f"{name}{COMBINED}{digest}"
 
 
-def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, is_told: bool) -> list[Node]:
+def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, awaits_each: bool) -> list[Node]:
     """Return the steps of a case.
 
     Where the model expects answers as it does pushes, it alone says what must come; what prepares the state is given.
@@ -269,12 +269,12 @@ def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, is_told
         if one.wrap is not None:
             message = filled(one.wrap, {"request": message}, request.clauses[0])
     sent = [*(m for one in values for m in one.before), message, *(m for one in values for m in one.after)]
-    steps = [step if is_told else {"given": True, **step} for one in values for step in one.steps]
-    steps.append({"send": sent, **_answers(len(sent), is_told=is_told)})
+    steps = [step if awaits_each else {"given": True, **step} for one in values for step in one.steps]
+    steps.append({"send": sent, **_answers(len(sent), awaits_each=awaits_each)})
     if request.then:
-        steps.append({"send": list(request.then), "on": "z", **_answers(len(request.then), is_told=is_told)})
+        steps.append({"send": list(request.then), "on": "z", **_answers(len(request.then), awaits_each=awaits_each)})
     return steps
 
 
-def _answers(number: int, *, is_told: bool) -> dict[str, Node]:
-    return {"expect": {"times": number, "of": "any"}} if is_told else {}
+def _answers(number: int, *, awaits_each: bool) -> dict[str, Node]:
+    return {"expect": {"times": number, "of": "any"}} if awaits_each else {}

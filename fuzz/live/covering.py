@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
-from wireproof.conformance.model.actions import Write
 from wireproof.fuzz.edges.counters import SeenEdges
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.mutators import lies
 from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.writes import with_data, writes
 from wireproof.fuzz.script import Script
 
 __all__ = ["CoveringScripts"]
@@ -37,10 +37,10 @@ def _fields(edges: tuple[int, ...], size: int) -> Iterator[tuple[int, int]]:
 
 def with_each_lie(random: Random, script: Script, context: FuzzContext) -> Iterator[Script]:
     """Yield the script with each boundary value in each of some fields, one at a time, in any order."""
-    writes = [(at, step) for at, step in enumerate(script) if isinstance(step, Write) and step.data]
+    sent = writes(script)
     places = [
         (at, write, first, min(last, first + 8))
-        for at, write in random.sample(writes, min(len(writes), MOST_WRITES))
+        for at, write in random.sample(sent, min(len(sent), MOST_WRITES))
         for first, last in _fields(context.edges(script, at), len(write.data))
     ]
     chosen = random.sample(places, min(len(places), MOST_FIELDS))
@@ -49,7 +49,20 @@ def with_each_lie(random: Random, script: Script, context: FuzzContext) -> Itera
     for at, write, first, lie in changes:
         data = write.data[:first] + lie + write.data[first + len(lie) :]
         if data != write.data:
-            yield (*script[:at], replace(write, data=data), *script[at + 1 :])
+            yield with_data(script, at, data)
+
+
+@dataclass
+class _Covering:
+    """A script that took a new edge."""
+
+    script: Script
+    edge: int
+    """One that it was the first to take."""
+    times: int = 0
+    """How many plays took that edge, and how often the script was mutated."""
+    changes: Iterator[Script] | None = None
+    """The script with each boundary value in each field; what was not drawn yet."""
 
 
 class CoveringScripts:
@@ -57,30 +70,21 @@ class CoveringScripts:
 
     def __init__(self) -> None:
         self.edges = SeenEdges()
-        self._scripts: list[Script] = []
-        self._marks: list[int] = []
-        """Of each script an edge that it was the first to take."""
-        self._times: list[int] = []
-        """How many plays took that edge, and how often the script was mutated."""
-
-        self._changes: dict[int, Iterator[Script]] = {}
-        """Number of a script -> the script with each boundary value in each field; what was not drawn yet."""
+        self._kept: list[_Covering] = []
 
     def __len__(self) -> int:
-        return len(self._scripts)
+        return len(self._kept)
 
     def takes_new_edges(self, play: Play, script: Script) -> bool:
         """Return whether the play took an edge, or a number of rounds, for the first time; keep it for a new edge."""
         if play.edges is None:
             return False
-        for number, edge in enumerate(self._marks):
-            self._times[number] += bool(play.edges[edge])
+        for one in self._kept:
+            one.times += bool(play.edges[one.edge])
         if not self.edges.is_new(play.edges):
             return False
         if self.edges.latest:
-            self._scripts.append(script)
-            self._marks.append(self.edges.latest[0])
-            self._times.append(0)
+            self._kept.append(_Covering(script, self.edges.latest[0]))
         return True
 
     def drawn(self, random: Random, context: FuzzContext) -> tuple[Script, bool]:
@@ -88,12 +92,11 @@ class CoveringScripts:
 
         Raises `IndexError` if there is none.
         """
-        numbers = random.choices(range(len(self._scripts)), k=CANDIDATES)
-        number = min(numbers, key=lambda one: (self._times[one], len(self._scripts[one])))
-        self._times[number] += 1
-        script = self._scripts[number]
+        one = min(random.choices(self._kept, k=CANDIDATES), key=lambda kept: (kept.times, len(kept.script)))
+        one.times += 1
         if random.random() < FIELD_BY_FIELD:
-            changes = self._changes.setdefault(number, with_each_lie(random, script, context))
-            if (changed := next(changes, None)) is not None:
+            if one.changes is None:
+                one.changes = with_each_lie(random, one.script, context)
+            if (changed := next(one.changes, None)) is not None:
                 return changed, True
-        return script, False
+        return one.script, False

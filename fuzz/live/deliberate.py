@@ -17,6 +17,7 @@ import msgspec
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Write
 from wireproof.fuzz.live.context import FuzzContext, largest_size
+from wireproof.fuzz.live.writes import a_write, with_data
 from wireproof.fuzz.script import Script
 from wireproof.protocols import LocalProtocolError, Request
 
@@ -43,20 +44,9 @@ DEEPEST = 3
 """How often a carrier is put into another."""
 
 
-def _a_write(random: Random, script: Script) -> tuple[int, Write] | None:
-    places = [(at, step) for at, step in enumerate(script) if isinstance(step, Write) and step.data]
-    return random.choice(places) if places else None
-
-
-def _with_data(script: Script, at: int, data: bytes) -> Script:
-    step = script[at]
-    assert isinstance(step, Write)
-    return (*script[:at], replace(step, data=data), *script[at + 1 :])
-
-
 def enlarge(random: Random, script: Script, context: FuzzContext) -> Script:
     """Give a request a body that is larger than a buffer of the target; it stays valid."""
-    if (found := _a_write(random, script)) is None:
+    if (found := a_write(random, script)) is None:
         return script
     at, action = found
     frames = context.frames(script, at)
@@ -74,7 +64,7 @@ def enlarge(random: Random, script: Script, context: FuzzContext) -> Script:
                 body = context.encode(changed)
             except LocalProtocolError:
                 continue
-            return _with_data(script, at, action.data[:first] + body + action.data[last:])
+            return with_data(script, at, action.data[:first] + body + action.data[last:])
     return script
 
 
@@ -97,7 +87,7 @@ def _with_wrapped_sum(random: Random, script: Script, context: FuzzContext, bits
     """Change a script; where it has no field that is wide enough, change another one of the pool instead."""
     others = (random.choice(context.others or [script]) for _ in range(TRIES))
     for one in chain([script] * 2, others):
-        if (found := _a_write(random, one)) is None:
+        if (found := a_write(random, one)) is None:
             continue
         at, data = found[0], found[1].data
         places = (0, *context.edges(one, at), len(data))
@@ -107,7 +97,7 @@ def _with_wrapped_sum(random: Random, script: Script, context: FuzzContext, bits
         if not fields and context.is_text:
             changed = _wrapped_decimal(random, data, bits)
         if changed != data:
-            return _with_data(one, at, changed)
+            return with_data(one, at, changed)
     return script
 
 
@@ -137,7 +127,7 @@ def _wrapped_decimal(random: Random, data: bytes, bits: int) -> bytes:
 
 def carry(random: Random, script: Script, context: FuzzContext) -> Script:
     """Put the requests of a write into a request that carries others, up to three times; sometimes with bytes more."""
-    if (found := _a_write(random, script)) is None or not context.carriers:
+    if (found := a_write(random, script)) is None or not context.carriers:
         return script
     at, action = found
     first, last = random.choice([span for span, _ in context.frames(script, at)] or [(0, len(action.data))])
@@ -150,7 +140,7 @@ def carry(random: Random, script: Script, context: FuzzContext) -> Script:
             break
     if random.random() < 0.3:
         inner = inner[: random.randrange(len(inner))] + random.choice((b"", inner))
-    return _with_data(script, at, action.data[:first] + inner + action.data[last:])
+    return with_data(script, at, action.data[:first] + inner + action.data[last:])
 
 
 def leave_unread(random: Random, script: Script, context: FuzzContext) -> Script:
@@ -173,7 +163,7 @@ def leave_unread(random: Random, script: Script, context: FuzzContext) -> Script
 
 def cut_off(random: Random, script: Script, context: FuzzContext) -> Script:
     """End a connection after any byte of a write, most often by a reset; sometimes go on with a new connection."""
-    if (found := _a_write(random, script)) is None:
+    if (found := a_write(random, script)) is None:
         return script
     at, action = found
     size = random.choice((random.randrange(len(action.data) + 1), *context.edges(script, at)[:16]))

@@ -31,6 +31,7 @@ from wireproof.fuzz.live.canaries import renumbered
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
 from wireproof.fuzz.live.deliberate import deliberate
 from wireproof.fuzz.live.token_substitution import on_other_connections
+from wireproof.fuzz.live.writes import a_write, with_data, writes
 from wireproof.fuzz.script import Script, size
 
 __all__ = ["MUTATORS", "Mutator", "lie_in_a_field", "lies", "mutated", "mutated_by", "pipelined", "touched_up"]
@@ -101,16 +102,6 @@ def pipelined(script: Script) -> Script:
     return tuple(steps)
 
 
-def _writes(script: Script) -> list[tuple[int, Write]]:
-    return [(at, action) for at, action in enumerate(script) if isinstance(action, Write) and action.data]
-
-
-def _a_write(random: Random, script: Script) -> tuple[int, Write] | None:
-    """Return the index of a random write and the write; None if there is none."""
-    places = _writes(script)
-    return random.choice(places) if places else None
-
-
 Edges = Callable[[], tuple[int, ...]]
 """Returns the offsets at which the fields of a write begin and end."""
 
@@ -118,11 +109,11 @@ Edges = Callable[[], tuple[int, ...]]
 def _in_a_write(
     random: Random, script: Script, context: FuzzContext, change: Callable[[bytes, Edges], bytes]
 ) -> Script:
-    if (found := _a_write(random, script)) is None:
+    if (found := a_write(random, script)) is None:
         return script
     at, action = found
     changed = change(action.data, lambda: context.edges(script, at))
-    return (*script[:at], replace(action, data=changed), *script[at + 1 :])
+    return with_data(script, at, changed)
 
 
 def _at_a_field(random: Random, data: bytes, edges: Edges) -> tuple[int, int]:
@@ -183,7 +174,7 @@ def truncate(random: Random, script: Script, context: FuzzContext) -> Script:
 def splice(random: Random, script: Script, context: FuzzContext) -> Script:
     """Insert a piece of another script into a write, or append the other script's steps."""
     other = random.choice(context.others or [script])
-    if (found := _a_write(random, other)) is None:
+    if (found := a_write(random, other)) is None:
         return script
     _, foreign = found
     if random.random() < 0.4:
@@ -199,7 +190,7 @@ def splice(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def repeat(random: Random, script: Script, context: FuzzContext) -> Script:
     """Repeat a write one to five times."""
-    if (found := _a_write(random, script)) is None:
+    if (found := a_write(random, script)) is None:
         return script
     at, action = found
     return (*script[:at], *[action] * random.choice((1, 1, 2, 5)), *script[at:])
@@ -215,7 +206,7 @@ def leave_out(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
     """Swap two writes."""
-    places = _writes(script)
+    places = writes(script)
     if len(places) < 2:
         return script
     (one, _), (two, _) = random.sample(places, 2)
@@ -270,7 +261,7 @@ def join(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def burst(random: Random, script: Script, context: FuzzContext) -> Script:
     """Create many records at one instant, let time pass, and send the request again: equal expiries, if they expire."""
-    if (found := _a_write(random, script)) is None:
+    if (found := a_write(random, script)) is None:
         return script
     at, action = found
     if len(context.edges(script, at)) > MANY:
@@ -286,8 +277,8 @@ def _a_size(random: Random, script: Script, context: FuzzContext) -> tuple[Scrip
     The script given is tried first, then some of the pool.
     """
     for one in (script, *(random.choice(context.others or [script]) for _ in range(TRIES))):
-        writes = _writes(one)
-        for at, _ in random.sample(writes, min(len(writes), TRIES)):
+        places = writes(one)
+        for at, _ in random.sample(places, min(len(places), TRIES)):
             wide = [(first, last) for first, last in context.sizes(one, at) if last - first >= WIDE]
             if wide:
                 widest = max(last - first for first, last in wide)
@@ -302,7 +293,7 @@ def announce_much(random: Random, script: Script, context: FuzzContext) -> Scrip
     and stay open, so that what each of them reserves adds up.
     """
     if (found := _a_size(random, script, context) if random.random() < SIZES_ONLY else None) is None:
-        if (written := _a_write(random, script)) is None:
+        if (written := a_write(random, script)) is None:
             return script
         at, write = written
         found = script, at, _at_a_field(random, write.data, lambda: context.edges(script, at))
@@ -339,7 +330,7 @@ def crowd(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def drip(random: Random, script: Script, context: FuzzContext) -> Script:
     """Send a write in pieces, with pauses or with another script on other connections between two of them."""
-    if (found := _a_write(random, script)) is None:
+    if (found := a_write(random, script)) is None:
         return script
     at, action = found
     data = action.data

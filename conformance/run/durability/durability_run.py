@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from wireproof.conformance.run.durability.conversation import Conversation, TestedQueue
+from wireproof.conformance.run.durability.harness_connection import HarnessConnection
 from wireproof.conformance.run.durability.lives import HOOK_OPENS, Lives
 from wireproof.conformance.run.durability.promises import BrokenPromise, Ledger, Replayed
-from wireproof.conformance.run.durability.speaker import Speaker
 from wireproof.conformance.run.processes import StartError
 
 __all__ = ["DurabilityRun", "UnderLoad"]
@@ -35,7 +35,7 @@ class DurabilityRun:
     ledgers: dict[bytes, Ledger] = field(default_factory=dict)
     topics: dict[bytes, int] = field(default_factory=dict)
     kills: int = 0
-    _last: Speaker | None = None
+    _last: HarnessConnection | None = None
     """What read last."""
 
     @property
@@ -43,13 +43,13 @@ class DurabilityRun:
         """What the server keeps."""
         return self.lives.data
 
-    def speaker(self, link: str = "", name: str = "", patience: float = HOOK_OPENS) -> Speaker:
+    def connect(self, link: str = "", name: str = "", patience: float = HOOK_OPENS) -> HarnessConnection:
         """Return a new connection; `name` is what evidence calls it. Raises `OSError`."""
-        return Speaker(self.talk, link, self.lives.connect(link, patience), name)
+        return HarnessConnection(self.talk, link, self.lives.connect(link, patience), name)
 
-    def open_hook(self) -> Speaker:
+    def open_hook(self) -> HarnessConnection:
         """Connect to the hook; a server may open it a moment after its address. Raises `OSError`."""
-        return self.speaker(self.talk.document["link"])
+        return self.connect(self.talk.document["link"])
 
     def chance(self, *what: object) -> random.Random:
         """Return a generator of its own for one purpose."""
@@ -68,14 +68,14 @@ class DurabilityRun:
     def make_queues(self) -> list[BrokenPromise]:
         """Make the queues; those that are there with the same settings are kept."""
         breaches = []
-        with self.open_hook() as speaker:
+        with self.open_hook() as connection:
             for one in self.talk.queues:
                 self.ledgers.setdefault(one.name, Ledger())
-                speaker.say(self.talk.message("create", queue=one.name, **one.settings))
-                message = speaker.receive()
+                connection.send(self.talk.message("create", queue=one.name, **one.settings))
+                message = connection.receive()
                 if message is None or not self.talk.is_ok(message):
                     detail = f"{one.name.decode()} cannot be made: {message}"
-                    breaches.append(BrokenPromise("queues", detail, evidence=speaker.evidence()))
+                    breaches.append(BrokenPromise("queues", detail, evidence=connection.evidence()))
         return breaches
 
     def kill(self) -> None:
@@ -86,11 +86,11 @@ class DurabilityRun:
     def publish(self, queue: bytes, bodies: list[bytes]) -> list[bytes]:
         """Publish bodies one by one; return those that were acknowledged."""
         done = []
-        with self.open_hook() as speaker:
+        with self.open_hook() as connection:
             for body in bodies:
                 self.ledgers[queue].published[body] = 0
-                speaker.say(self.talk.message("publish", queue=queue, body=body))
-                message = speaker.receive()
+                connection.send(self.talk.message("publish", queue=queue, body=body))
+                message = connection.receive()
                 if message is not None and self.talk.is_ok(message):
                     self.ledgers[queue].acknowledged[body] = None
                     done.append(body)
@@ -98,30 +98,32 @@ class DurabilityRun:
 
     def read(self, queue: bytes, how: str, quiet: float = QUIET) -> tuple[Replayed, list[BrokenPromise]]:
         """Subscribe and read until nothing comes; compare the topic id with that of earlier lives. Raises `OSError`."""
-        with self.speaker(name=f"{how} {queue.decode()}") as speaker:
-            return self._heard(speaker, queue, how, quiet)
+        with self.connect(name=f"{how} {queue.decode()}") as connection:
+            return self._read(connection, queue, how, quiet)
 
-    def _heard(self, speaker: Speaker, queue: bytes, how: str, quiet: float) -> tuple[Replayed, list[BrokenPromise]]:
+    def _read(
+        self, connection: HarnessConnection, queue: bytes, how: str, quiet: float
+    ) -> tuple[Replayed, list[BrokenPromise]]:
         found, wrong = [], []
-        told, is_told = self.talk.document["subscribed"], False
-        speaker.say(self.talk.message(how, queue=queue))
-        while (message := speaker.receive(quiet if is_told else None)) is not None:
-            if told["name"] == message.NAME:
-                is_told = True
-                topic = getattr(message, told["id"])
+        subscribed, is_subscribed = self.talk.document["subscribed"], False
+        connection.send(self.talk.message(how, queue=queue))
+        while (message := connection.receive(quiet if is_subscribed else None)) is not None:
+            if subscribed["name"] == message.NAME:
+                is_subscribed = True
+                topic = getattr(message, subscribed["id"])
                 if self.topics.setdefault(queue, topic) != topic:
                     wrong.append(("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}"))
             elif (one := self.talk.delivered(message)) is not None:
                 found.append(one)
             if len(found) > len(self.ledgers[queue].published) + ENDLESS:
                 break
-        if not is_told:
+        if not is_subscribed:
             wrong.append(("queues", f"nobody can subscribe {queue.decode()} any more"))
-        self._last = speaker
-        return found, [BrokenPromise(*one, evidence=speaker.evidence()) for one in wrong]
+        self._last = connection
+        return found, [BrokenPromise(*one, evidence=connection.evidence()) for one in wrong]
 
     def witnessed(self, breaches: Iterable[BrokenPromise]) -> list[BrokenPromise]:
-        """Return breaches that the last `read` showed, with what was said and heard then."""
+        """Return breaches that the last `read` showed, with what was sent and received then."""
         if self._last is None:
             return list(breaches)
         return [replace(one, evidence=self._last.evidence(one.about)) for one in breaches]

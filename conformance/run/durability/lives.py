@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from wireproof.conformance.drivers.simulation import Simulation
@@ -20,7 +19,8 @@ from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.targets import Address, parse_address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run.durability.conversation import Conversation
-from wireproof.conformance.run.durability.speaker import GoneError, SocketWire, Wire
+from wireproof.conformance.run.durability.harness_connection import GoneError, SocketWire, Wire
+from wireproof.conformance.run.durability.life_folders import LifeFolders
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.service import Service
@@ -100,9 +100,7 @@ class SimulatedLives:
     def __init__(self, talk: Conversation, factory: LastingFactory) -> None:
         """Nothing is started yet."""
         self._talk, self._factory = talk, factory
-        self._folders = TemporaryDirectory(prefix="wireproof-lives-")
-        self._number = 0
-        self.data.mkdir()
+        self._folders = LifeFolders()
         self._service: Service | None = None
         self._life: Simulation | None = None
         self._opened = 0
@@ -110,7 +108,7 @@ class SimulatedLives:
     @property
     def data(self) -> Path:
         """What the server keeps, in this life."""
-        return Path(self._folders.name) / f"life-{self._number}"
+        return self._folders.now
 
     def start(self, why: str) -> None:
         """Start it. Raises `StartError`."""
@@ -126,9 +124,7 @@ class SimulatedLives:
 
     def kill(self) -> None:
         """End it: the next life gets what the files hold now."""
-        before = self.data
-        self._number += 1
-        shutil.copytree(before, self.data)
+        before = self._folders.copied()
         with suppress(Exception):
             self.end()
         shutil.rmtree(before, ignore_errors=True)
@@ -165,7 +161,7 @@ class SimulatedLives:
         """End it, and remove all that it kept."""
         with suppress(Exception):
             self.end()
-        self._folders.cleanup()
+        self._folders.close()
 
 
 class _SimulatedWire:

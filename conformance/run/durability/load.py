@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from wireproof.conformance.run.durability.conversation import TestedQueue
 from wireproof.conformance.run.durability.durability_run import DurabilityRun
+from wireproof.conformance.run.durability.harness_connection import HarnessConnection
 from wireproof.conformance.run.durability.promises import BrokenPromise
-from wireproof.conformance.run.durability.speaker import Speaker
 from wireproof.protocols import Message
 
 __all__ = ["DEPTH", "Follower", "Load", "Publisher", "body_of", "under_threads"]
@@ -74,15 +74,15 @@ class Load:
         """Publish to each queue in turn, a few on the way, and note what is acknowledged."""
         chance = random.Random(f"{self._at.seed} {self._round} {number}")
         count = 0
-        with self._at.speaker(self._at.talk.document["link"], patience=0.0) as speaker:
-            publisher = Publisher(self._at, speaker)
+        with self._at.connect(self._at.talk.document["link"], patience=0.0) as connection:
+            publisher = Publisher(self._at, connection)
             while not self._stop.is_set():
                 while len(publisher.on_the_way) < DEPTH:
                     queue = self._queues[count % len(self._queues)].name
                     with self._lock:
                         publisher.publish((queue, body_of(chance, f"{self._round}-{number}-{count}")))
                     count += 1
-                message = speaker.receive()
+                message = connection.receive()
                 if message is None:
                     return
                 with self._lock:
@@ -91,10 +91,10 @@ class Load:
 
     def _follow(self, queue: TestedQueue, how: str) -> None:
         """Read a queue from now on, or all of it: ids without a gap, each noted."""
-        with self._at.speaker(name=f"{how} {queue.name.decode()}", patience=0.0) as speaker:
-            follower = Follower(self._at, speaker, queue, how)
+        with self._at.connect(name=f"{how} {queue.name.decode()}", patience=0.0) as connection:
+            follower = Follower(self._at, connection, queue, how)
             while not self._stop.is_set():
-                message = speaker.receive(TICK)
+                message = connection.receive(TICK)
                 if message is not None:
                     with self._lock:
                         self.breaches += follower.takes(message)
@@ -105,8 +105,8 @@ class Load:
 class Publisher:
     """One connection that publishes; it knows what is not answered yet."""
 
-    def __init__(self, run: DurabilityRun, speaker: Speaker) -> None:
-        self._run, self.speaker = run, speaker
+    def __init__(self, run: DurabilityRun, connection: HarnessConnection) -> None:
+        self._run, self.connection = run, connection
         self.on_the_way: list[tuple[bytes, bytes]] = []
 
     def publish(self, *bodies: tuple[bytes, bytes]) -> None:
@@ -115,7 +115,7 @@ class Publisher:
             self._run.ledgers[queue].published[body] = 0
         self.on_the_way += bodies
         talk = self._run.talk
-        self.speaker.say(*(talk.message("publish", queue=queue, body=body) for queue, body in bodies))
+        self.connection.send(*(talk.message("publish", queue=queue, body=body) for queue, body in bodies))
 
     def takes(self, message: Message) -> bool:
         """Follow an answer, and say whether it acknowledges."""
@@ -128,11 +128,11 @@ class Publisher:
 class Follower:
     """One connection that reads a queue, from now on or all of it."""
 
-    def __init__(self, run: DurabilityRun, speaker: Speaker, queue: TestedQueue, how: str) -> None:
+    def __init__(self, run: DurabilityRun, connection: HarnessConnection, queue: TestedQueue, how: str) -> None:
         """Subscribe; `how`: "follow" or "replay". Raises `OSError`."""
-        self._run, self.speaker, self._queue, self._how = run, speaker, queue, how
+        self._run, self.connection, self._queue, self._how = run, connection, queue, how
         self.last = 0
-        speaker.say(run.talk.message(how, queue=queue.name))
+        connection.send(run.talk.message(how, queue=queue.name))
 
     def takes(self, message: Message) -> list[BrokenPromise]:
         """Note a message; return what is wrong with its id."""
@@ -146,7 +146,7 @@ class Follower:
         kind = "a replay" if self._how == "replay" else "what came live"
         detail = f"in {kind} of {self._queue.name.decode()} id {one[0]} came behind {before}"
         promise = "once" if one[0] <= before else "ids"
-        return [BrokenPromise(promise, detail, one[0], self.speaker.evidence(one[0]))]
+        return [BrokenPromise(promise, detail, one[0], self.connection.evidence(one[0]))]
 
 
 def under_threads(run: DurabilityRun, number: int) -> tuple[str, list[BrokenPromise]]:

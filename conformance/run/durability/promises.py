@@ -33,7 +33,7 @@ class BrokenPromise:
     about: int = field(default=0, compare=False)
     """The id of the message that it is about; 0: it is about none."""
     evidence: Trace = field(default_factory=Trace, compare=False, repr=False)
-    """What was said and heard on the connection that showed it; nothing where it was not a connection."""
+    """What was sent and received on the connection that showed it; nothing where it was not a connection."""
 
 
 @dataclass

@@ -57,7 +57,7 @@ class _SteppedLoad:
         self._patience = LONGEST_LIFE
 
     def _follower(self, queue: TestedQueue, how: str) -> Follower:
-        return Follower(self._run, self._run.speaker(name=f"{how} {queue.name.decode()}"), queue, how)
+        return Follower(self._run, self._run.connect(name=f"{how} {queue.name.decode()}"), queue, how)
 
     def step(self, prefix: str) -> None:
         """Do one thing. Raises `OSError`."""
@@ -81,10 +81,10 @@ class _SteppedLoad:
     def hear(self) -> None:
         """Take what has come; no time passes. Raises `OSError`."""
         for publisher in self._publishers:
-            while publisher.on_the_way and (message := publisher.speaker.receive(0.0)) is not None:
+            while publisher.on_the_way and (message := publisher.connection.receive(0.0)) is not None:
                 publisher.takes(message)
         for follower in self._followers:
-            while (message := follower.speaker.receive(0.0)) is not None:
+            while (message := follower.connection.receive(0.0)) is not None:
                 self.breaches += follower.takes(message)
 
 

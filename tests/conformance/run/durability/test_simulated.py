@@ -11,10 +11,10 @@ import pytest
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.durability.conversation import conversation
+from wireproof.conformance.run.durability.harness_connection import GoneError, HarnessConnection
 from wireproof.conformance.run.durability.lives import SimulatedLives
 from wireproof.conformance.run.durability.promises import BrokenPromise
 from wireproof.conformance.run.durability.simulated import simulated
-from wireproof.conformance.run.durability.speaker import GoneError, Speaker
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.documents import CaseError
 from wireproof.mutants.namechan.server.durability import PROMISES
@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same() -> None:
     assert first == again != other
 
 
-def test_a_breach_has_what_was_said_and_heard() -> None:
+def test_a_breach_has_what_was_said_and_read() -> None:
     _, breach = next(breaches("restart-half-of-the-last", 1))
 
     spoken = protocol("namechan")
@@ -79,8 +79,8 @@ def test_a_death_keeps_the_files_and_an_end_is_one() -> None:
     try:
         lives.start("first")
         first = lives.data
-        with Speaker(TALK, "hook", lives.connect("hook")) as hook:
-            hook.say(TALK.message("create", queue=b"q", delivery="BROADCAST", sync="STRONG"))
+        with HarnessConnection(TALK, "hook", lives.connect("hook")) as hook:
+            hook.send(TALK.message("create", queue=b"q", delivery="BROADCAST", sync="STRONG"))
             assert TALK.is_ok(hook.receive())  # type: ignore[arg-type]
         lives.kill()
         with pytest.raises(GoneError, match="it does not run"):
@@ -90,8 +90,8 @@ def test_a_death_keeps_the_files_and_an_end_is_one() -> None:
         assert not first.exists()
         assert lives.death() is None
         lives.start("second")
-        with Speaker(TALK, "", lives.connect("")) as client:
-            client.say(TALK.message("follow", queue=b"q"))
+        with HarnessConnection(TALK, "", lives.connect("")) as client:
+            client.send(TALK.message("follow", queue=b"q"))
             assert [one.NAME for one in (client.receive(), client.receive()) if one] == ["VERSION_REPLY", "SUBSCRIBED"]
     finally:
         lives.close()

@@ -1,4 +1,4 @@
-"""One connection of the harness to a server that may die: every wait has a deadline, and what was said is kept."""
+"""One connection of the harness to a server that may die: every wait has a deadline, and what passed is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wireproof.conformance.run.durability.conversation import Conversation
 from wireproof.protocols import NEED_DATA, Message, ProtocolError
 from wireproof.protocols.connection import EndOfStream
 
-__all__ = ["GoneError", "SocketWire", "Speaker", "Wire"]
+__all__ = ["GoneError", "HarnessConnection", "SocketWire", "Wire"]
 
 TIMEOUT = 5.0
 """Seconds in which something must come that is due."""
@@ -24,7 +24,7 @@ AROUND = 2
 
 
 class GoneError(OSError):
-    """Raised when the server is gone, or says what is not due."""
+    """Raised when the server is gone, or sends what is not due."""
 
 
 class Wire(Protocol):
@@ -43,8 +43,8 @@ class Wire(Protocol):
         """Close the connection."""
 
 
-class Speaker:
-    """One connection on which messages are said and heard."""
+class HarnessConnection:
+    """One connection on which messages are sent and received."""
 
     def __init__(self, talk: Conversation, link: str, wire: Wire, name: str = "", timeout: float = TIMEOUT) -> None:
         """Shake hands; `name` is what evidence calls the connection. Raises `OSError`, and closes `wire` then."""
@@ -58,7 +58,7 @@ class Speaker:
         """Message id -> where its deliveries are in `_events`."""
         try:
             for request in self._link.handshake():
-                self.say(request)
+                self.send(request)
         except BaseException:
             self.close()
             raise
@@ -66,7 +66,7 @@ class Speaker:
     def _event(self, kind: Kind, data: bytes = b"", link: str = "") -> TraceEvent:
         return TraceEvent(round((self._wire.now() - self._began) * 1e6), self._name, kind, data, link)
 
-    def say(self, *messages: Message) -> None:
+    def send(self, *messages: Message) -> None:
         """Send messages; raises `OSError`."""
         data = b"".join(self.side.send(one) for one in messages)
         self._events.append(self._event(Kind.SENT, data))
@@ -75,14 +75,14 @@ class Speaker:
     def receive(self, timeout: float | None = None) -> Message | None:
         """Return the next message, None where none comes in `timeout` seconds.
 
-        Raises `OSError` at the end, and `GoneError` where the server says what is not due.
+        Raises `OSError` at the end, and `GoneError` where the server sends what is not due.
         """
         deadline = self._wire.now() + (self._timeout if timeout is None else timeout)
         while True:
             try:
                 event = self.side.next_event()
             except ProtocolError as error:
-                raise GoneError(f"it says what is not due: {error}") from None
+                raise GoneError(f"it sends what is not due: {error}") from None
             if isinstance(event, EndOfStream):
                 raise self._gone()
             if event is not NEED_DATA:
@@ -107,7 +107,7 @@ class Speaker:
         self._events.append(self._event(Kind.RECEIVED, self._codec.encode(message)))
 
     def evidence(self, about: int = 0) -> Trace:
-        """Return what was said and heard: how it began, how it ended, and what is beside the message with id `about`.
+        """Return what was sent and received: its beginning, its end, and what is beside the message with id `about`.
 
         Each message is an event of its own, so what is left out in between is whole messages.
         """
@@ -120,7 +120,7 @@ class Speaker:
         """Close the connection."""
         self._wire.close()
 
-    def __enter__(self) -> Speaker:
+    def __enter__(self) -> HarnessConnection:
         return self
 
     def __exit__(self, *given: object) -> None:
