@@ -90,8 +90,8 @@ def test_a_server_that_keeps_nothing_is_not_started_again() -> None:
 
 def test_its_folder_is_gone_in_the_end() -> None:
     transport = InProcess(*MADE, is_lasting=True)
-    assert transport._folder is not None
-    there = transport._folder.parent
+    assert transport._folders is not None
+    there = transport._folders.now.parent
 
     transport.close()
 
