@@ -92,7 +92,10 @@ class InProcess:
             clock=clock,
             ids=seeded_ids(seed),
             patch=server_patch(protocol, mutant),
-            options={**self.options, **reference_target.kept_in(protocol, self._folders.now if self._folders else None)},
+            options={
+                **self.options,
+                **reference_target.kept_in(protocol, self._folders.now if self._folders else None),
+            },
         )
         return self._service
 
