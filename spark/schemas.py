@@ -37,6 +37,7 @@ EXCHANGE: Final = StructType(
         StructField("hex", _text),
         StructField("text", _text),
         StructField("link", _text),
+        StructField("zlib", _text),
     ]
 )
 

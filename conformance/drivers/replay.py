@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.exchange import event_of
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.player import Player
@@ -83,16 +84,8 @@ def trace_of(record: Mapping[str, Any]) -> Trace:
     """Return the trace that a record holds; `ReplayError` when the record was cut."""
     trace = Trace()
     for event in record["exchange"]:
-        if event["direction"] == "event":
-            kind, _, detail = event["text"].partition(": ")
-            if kind not in list(Kind):
-                raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
-            trace.append(
-                TraceEvent(event["at_us"], event["connection"], Kind(kind), detail.encode(), event.get("link", ""))
-            )
-        elif event["text"]:
-            raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
-        else:
-            data = bytes.fromhex(event["hex"])
-            trace.append(TraceEvent(event["at_us"], event["connection"], Kind(event["direction"]), data))
+        try:
+            trace.append(event_of(event))
+        except ValueError as error:
+            raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {error}") from error
     return trace

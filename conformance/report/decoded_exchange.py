@@ -9,7 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from wireproof.conformance.model.exchange import event_of
 from wireproof.conformance.model.outcome import ANYWHERE
+from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import GREEN, Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.verdict.records import Record
@@ -17,7 +19,7 @@ from wireproof.protocols import Message, ProtocolError, protocol
 from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.states import Role
 
-__all__ = ["MOST_BYTES", "MOST_EVENTS", "decoded_exchange", "in_words"]
+__all__ = ["MOST_BYTES", "MOST_EVENTS", "decoded_exchange", "first_difference", "in_words"]
 
 MOST_EVENTS = 200
 """Events that are shown; of longer exchanges the first and the last ones."""
@@ -56,11 +58,17 @@ class _Reader:
             found.append(f"{describe(frame.message)[:MOST_TEXT]}{late}, bytes {frame.span[0]} to {frame.span[1] - 1}")
             if frame.sender is self._target and self._is_wrong(frame.message):
                 shown.update(self._difference(frame.message, frame.span[0] - before))
+                if "differs" in shown:
+                    shown["differs"] = (shown["differs"][0] + before, shown["differs"][1])
         if direction.error is not None and error is None:
             found.append(f"not to be read: {direction.error}")
         elif not found and direction.buffered:
             found.append(f"{direction.buffered} bytes of a message that is not whole")
         return {"reads": found, **shown} if found else shown
+
+    def follow_tls(self) -> None:
+        """What comes from here on is inside TLS, and noted as it is there."""
+        self._dissection.follow_tls()
 
     def _is_wrong(self, message: Message) -> bool:
         if self._wrong is None:
@@ -79,9 +87,8 @@ class _Reader:
                     differ = [one for one, pair in enumerate(zip(is_, right, strict=True)) if pair[0] != pair[1]]
                 if differ:
                     at, wanted = begins + differ[0], right[differ[0] : differ[-1] + 1]
-        if not 0 <= at < MOST_BYTES:
-            return {}
-        return {"mark": at, **({"wanted": wanted.hex()} if wanted else {})}
+        differs = {"differs": (at, len(wanted) or 1)}
+        return differs if at < 0 else {"mark": at, **differs, **({"wanted": wanted.hex()} if wanted else {})}
 
 
 def decoded_exchange(record: Record) -> list[dict[str, Any]]:
@@ -91,7 +98,7 @@ def decoded_exchange(record: Record) -> list[dict[str, Any]]:
     bytes, where the answer differs first, if the answer is found again; `wanted` are the bytes, in hex, that were to
     be from there to the last that differs, where a number is wrong.
     """
-    events = list(_events(record))
+    events = [_on_a_page(one) for one in _events(record)]
     if len(events) <= MOST_EVENTS:
         return events
     half = MOST_EVENTS // 2
@@ -99,21 +106,39 @@ def decoded_exchange(record: Record) -> list[dict[str, Any]]:
     return [*events[:half], left, *events[-half:]]
 
 
+def first_difference(record: Record) -> tuple[str, int, int] | None:
+    """Return connection, the place in all that it received where the answer differs first, and how many bytes do.
+
+    None where no byte is to blame, or the answer is not found again.
+    """
+    return next(((one["on"], *one["differs"]) for one in _events(record) if "differs" in one), None)
+
+
+def _on_a_page(event: dict[str, Any]) -> dict[str, Any]:
+    """Return an event with no more bytes than a page shows."""
+    size = len(event.get("hex", "")) // 2
+    found = event if event.get("mark", 0) < MOST_BYTES else {**event, "mark": None, "wanted": None}
+    found = {name: value for name, value in found.items() if value is not None and name != "differs"}
+    return {**found, "hex": event["hex"][: 2 * MOST_BYTES], "more": size - MOST_BYTES} if size > MOST_BYTES else found
+
+
 def _events(record: Record) -> Iterator[dict[str, Any]]:
     readers: dict[str, _Reader] = {}
+    links: dict[str, str] = {}
     for event in record["exchange"]:
         name, way = event["connection"], event["direction"]
         shown = {"at": (event.get("at_us") or 0) / 1000, "on": name, "way": way}
-        data = _bytes(event)
+        data = b"" if way == "event" else _bytes(event)
         if data:
-            shown["hex"] = data[:MOST_BYTES].hex()
-        if len(data) > MOST_BYTES:
-            shown["more"] = len(data) - MOST_BYTES
-        if way == "event" and event["text"].startswith("opened"):
+            shown["hex"] = data.hex()
+        if way == "event" and event["text"].startswith(Kind.OPENED):
             readers.pop(name, None)
-        elif data and way != "event":
+            links[name] = event.get("link") or ""
+        elif way == "event" and event["text"] == Kind.SECURED and name in readers:
+            readers[name].follow_tls()
+        elif data:
             if name not in readers:
-                readers[name] = _Reader(record, event.get("link", ""))
+                readers[name] = _Reader(record, event.get("link") or links.get(name, ""))
             shown.update(readers[name].read(way, data))
         if event["text"]:
             shown["text"] = event["text"]
@@ -142,6 +167,9 @@ def _wrong_field(record: Record) -> tuple[str, str, str, str] | None:
 
 
 def _bytes(event: Mapping[str, Any]) -> bytes:
+    """Return all bytes of an event, or as many as the record has."""
+    with suppress(ValueError):
+        return event_of(event).data
     with suppress(ValueError):
         return bytes.fromhex(event["hex"])
     return b""

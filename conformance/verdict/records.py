@@ -18,8 +18,8 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from wireproof.conformance.model import exchange
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.requirement_sets import Asked
@@ -28,18 +28,11 @@ from wireproof.conformance.verdict.causes import causes_of
 
 RECORD_SCHEMA = "wireproof.record/1"
 RUN_SCHEMA = "wireproof.run/1"
-SHOWN_BYTES = 4096
-"""Bytes of one event kept in a record; what is longer is cut and says so in its text."""
-SHOWN_OF_PLAY = 1 << 20
-"""Bytes of all events together that are kept; of those that come after them, only how long they were."""
-SHOWN_EVENTS = 4000
-"""Events of one play kept in a record; of more, the first, the last and all figures are, and a line that says so."""
 MOST_TITLE = 56
 """Characters of the title of a pass, whose evidence nobody asked for; the case has all of it."""
 LARGEST_PASS = 600
 """Bytes of the line of a pass: of the title there is as much as fits, but always `LEAST_TITLE` characters."""
 LEAST_TITLE = 12
-DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
 Record = dict[str, Any]
 LEFT_OUT: Mapping[str, Any] = {
     **dict.fromkeys(("blamed", "guilty", "observed", "step", "byte", "expected", "got", "run_cases", "partial")),
@@ -155,42 +148,6 @@ def record_id(case: str, segmentation: str, profile: str, variant: str) -> str:
     return sha256(f"{case}|{segmentation}|{profile}|{variant}".encode()).hexdigest()[:12]
 
 
-def _exchange(trace: Trace) -> list[dict[str, Any]]:
-    half, left = SHOWN_EVENTS // 2, len(trace) - SHOWN_EVENTS
-    if left <= 0:
-        return _events(trace)
-    gap = {**_event(trace[half], 0), "connection": "", "direction": "event", "text": f"{left} events left out"}
-    figures = [one for one in trace[half:-half] if one.kind is Kind.MEASURED]
-    return [*_events(trace[:half]), gap, *_events([*figures, *trace[-half:]])]
-
-
-def _events(events: Iterable[TraceEvent]) -> list[dict[str, Any]]:
-    shown, left = [], SHOWN_OF_PLAY
-    for one in events:
-        most = min(SHOWN_BYTES, left)
-        left -= min(most, len(one.data)) if one.kind in DIRECTIONS else 0
-        shown.append(_event(one, most))
-    return shown
-
-
-def _event(event: TraceEvent, most: int) -> dict[str, Any]:
-    link = {"link": event.link} if event.link else {}
-    return {
-        "at_us": event.at_us,
-        "connection": event.connection,
-        "direction": DIRECTIONS.get(event.kind, "event"),
-        "hex": event.data[:most].hex() if event.kind in DIRECTIONS else "",
-        "text": _event_text(event.kind, event.data, most),
-        **link,
-    }
-
-
-def _event_text(kind: Kind, data: bytes, most: int) -> str:
-    if kind in DIRECTIONS:
-        return f"{len(data)} bytes, {most} shown" if len(data) > most else ""
-    return f"{kind}: {data.decode(errors='replace')}" if data else str(kind)
-
-
 def completed(line: Mapping[str, Any]) -> Record:
     """Return a record with every field, of a line that left out those that say nothing."""
     empty: Record = {**LEFT_OUT, "exchange": [], "extra": {}}
@@ -267,7 +224,7 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "byte": outcome.byte,
         "expected": outcome.expected,
         "got": outcome.got,
-        "exchange": _exchange(outcome.trace),
+        "exchange": exchange.written(outcome.trace),
         "duration_us": duration_us,
         "run_cases": run.cases,
         "partial": "; ".join(run.partial) or None,

@@ -1,5 +1,6 @@
 """Verdicts are a pure function of case and trace: simulation repeats itself, and a recorded trace gives its verdict."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -103,10 +104,21 @@ def test_a_record_alone_is_enough_to_judge_again(ending: str) -> None:
     assert (again.expected, again.got) == (kept["expected"], kept["got"])
 
 
+def test_a_record_of_long_padding_is_enough_to_judge_again() -> None:
+    case = make_case({"send": {"raw": {"fill": 1, "size": 5000}}})
+    lived = ScriptedTarget().play(player(case))
+    kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, duration_us=1)
+    again = ReplayDriver(trace_of(json.loads(json.dumps(kept)))).play(player(case))
+
+    assert (again.verdict, again.step, again.got) == (lived.verdict, lived.step, lived.got)
+    assert [len(one["hex"]) for one in kept["exchange"] if one["text"] == "5000 bytes, 4096 shown"] == [8192]
+
+
 def test_a_record_that_was_cut_is_refused() -> None:
     case = make_case({"send": {"raw": {"fill": 1, "size": 5000}}})
     lived = ScriptedTarget().play(player(case))
     kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, duration_us=1)
+    del next(one for one in kept["exchange"] if "zlib" in one)["zlib"]
 
     with pytest.raises(ReplayError, match="5000 bytes, 4096 shown"):
         trace_of(kept)

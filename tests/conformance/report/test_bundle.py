@@ -17,8 +17,11 @@ from scapy.utils import rdpcap
 
 from tests.conformance.report.test_outputs import RUN, record
 from tests.conformance.report.test_run_page import ASKED, PLACE, event
+from wireproof.conformance.model.exchange import written
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.report.bundle import MOST, write_bundles
 from wireproof.conformance.report.outputs import RunFolder
+from wireproof.conformance.report.replay_script import repeated_values
 
 PATIENCE = 20.0
 
@@ -35,8 +38,8 @@ def bundle_of(folder: Path, one: dict[str, Any]) -> Path:
 
 
 @contextmanager
-def server(answer: bytes, asked: list[bytes]) -> Iterator[int]:
-    """Answer the first request of one connection."""
+def server(answer: bytes, asked: list[bytes], size: int = 0) -> Iterator[int]:
+    """Answer the first request, of `size` bytes if it is given, of one connection."""
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
         listening.settimeout(PATIENCE)
 
@@ -44,7 +47,7 @@ def server(answer: bytes, asked: list[bytes]) -> Iterator[int]:
             found, _ = listening.accept()
             with found:
                 found.settimeout(PATIENCE)
-                asked.append(found.recv(100))
+                asked.append(found.recv(size or 100, socket.MSG_WAITALL if size else 0))
                 found.sendall(answer)
                 found.recv(1)
 
@@ -60,7 +63,11 @@ def replayed(folder: Path, port: int) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("answer", "code", "said"),
-    [("010500040100", 1, "REPRODUCED"), ("010500040200", 0, "DIFFERENT: a: the record has received 040100")],
+    [
+        ("010500040100", 1, "REPRODUCED: from byte 1 05, in the record 05"),
+        ("010500040200", 1, "REPRODUCED: from byte 1 05, in the record 05"),
+        ("010700040100", 0, "DIFFERENT: from byte 1 07, in the record 05"),
+    ],
 )
 def test_the_script_tells_the_same_answer_from_another(answer: str, code: int, said: str, tmp_path: Path) -> None:
     folder = bundle_of(tmp_path, failed())
@@ -71,6 +78,15 @@ def test_the_script_tells_the_same_answer_from_another(answer: str, code: int, s
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout
     assert asked == [bytes.fromhex("02016b")]
+
+
+def test_other_bytes_are_unclear_where_none_is_to_blame(tmp_path: Path) -> None:
+    folder = bundle_of(tmp_path, failed(byte=None, expected="rows in order"))
+    with server(bytes.fromhex("010500040200"), []) as port:
+        done = replayed(folder, port)
+
+    assert done.returncode == 3
+    assert "UNCLEAR: a: the record has received 040100, this time received 040200; byte 1 differs first" in done.stdout
 
 
 def test_the_names_of_the_run_are_replaced_by_fresh_ones(tmp_path: Path) -> None:
@@ -104,12 +120,59 @@ def test_a_bundle_has_the_record_the_words_and_a_capture(tmp_path: Path) -> None
     assert b"".join(bytes(one["TCP"].payload) for one in packets) == bytes.fromhex("02016b010500040100")
 
 
-@pytest.mark.parametrize("more", [{"role": "client"}, {"exchange": [*ASKED, event("event", text="secured")]}])
-def test_what_plain_tcp_cannot_replay_has_no_script(more: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"role": "client"}, "the SDK needs its driver"),
+        ({"exchange": [*ASKED, event("sent", "00", text="9000000 bytes, 1 shown")]}, "9000000 bytes, 1 shown"),
+    ],
+)
+def test_what_no_script_can_replay_says_why(more: dict[str, Any], why: str, tmp_path: Path) -> None:
     folder = bundle_of(tmp_path, failed(**more))
 
     assert (folder / "record.json").is_file()
     assert not (folder / "replay.py").exists()
+    assert f"{why}): play it again with `wireproof replay" in (folder / "exchange.txt").read_text(encoding="utf-8")
+
+
+def test_bytes_that_the_record_shows_in_part_are_sent_whole(tmp_path: Path) -> None:
+    sent = bytes([2, 1]) + bytes(9000)
+    exchange = written(Trace([TraceEvent(1, "a", Kind.OPENED), TraceEvent(2, "a", Kind.SENT, sent)]))
+    folder = bundle_of(tmp_path, failed(exchange=[*exchange, *ASKED[2:]]))
+    asked = list[bytes]()
+    with server(bytes.fromhex("010500040100"), asked, len(sent)) as port:
+        assert replayed(folder, port).returncode == 1
+
+    assert asked == [sent]
+
+
+def test_a_value_that_the_server_draws_is_that_of_this_time(tmp_path: Path) -> None:
+    drawn, of_now = b"0123456789abcdef", b"fedcba9876543210"
+    trace = Trace(
+        [
+            TraceEvent(1, "a", Kind.OPENED),
+            TraceEvent(2, "a", Kind.SENT, b"who am I"),
+            TraceEvent(3, "a", Kind.RECEIVED, b"you are " + drawn),
+            TraceEvent(4, "a", Kind.SENT, b"then I am " + drawn + b"!"),
+        ]
+    )
+    assert repeated_values(trace) == {3: [(9, "a", 7, 24)]}
+
+    folder = bundle_of(tmp_path, failed(exchange=written(trace)))
+    asked = list[bytes]()
+    with server(b"you are " + of_now, asked, 8) as port:
+        assert "> " + (b"then I am " + of_now + b"!").hex() in replayed(folder, port).stdout
+
+
+def test_a_listener_must_be_given(tmp_path: Path) -> None:
+    exchange = written(Trace([TraceEvent(1, "a", Kind.OPENED, link="hook")]))
+    folder = bundle_of(
+        tmp_path, failed(exchange=[*exchange, *ASKED[1:]], protocol="namechan", profile="1", variant="standard")
+    )
+    done = replayed(folder, 1)
+
+    assert done.returncode == 2
+    assert "HOST PORT hook=PORT" in done.stdout
 
 
 def test_a_run_writes_a_bounded_number(tmp_path: Path) -> None:

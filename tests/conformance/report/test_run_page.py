@@ -60,6 +60,30 @@ def test_an_exchange_is_read_and_the_byte_that_differs_is_marked() -> None:
     assert whole[-1]["mark"] == 1
 
 
+def test_each_connection_is_read_as_its_link_and_inside_tls() -> None:
+    greeting, reply = "eeaa00", "eeaa0100"
+    place = {"protocol": "psrt", "profile": "1", "variant": "standard"}
+    found = decoded_exchange(
+        {
+            **WRONG,
+            **place,
+            "exchange": [
+                event("event", text="opened: 1"),
+                event("sent", greeting),
+                event("received", reply),
+                {**event("event", text="opened: 2", link="data"), "connection": "d"},
+                {**event("sent", "eeab00"), "connection": "d"},
+            ],
+        }
+    )
+
+    assert [one["reads"] for one in found if "reads" in one] == [
+        ["GREETING(mode=0), bytes 0 to 2"],
+        ["GREETING_REPLY(version=1), bytes 0 to 3"],
+        ["DATA_GREETING(mode=0), bytes 0 to 2"],
+    ]
+
+
 def test_the_first_byte_that_differs_is_found_within_a_number() -> None:
     wrong = {
         **WRONG,
