@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 
@@ -14,6 +15,8 @@ class Way:
     """Seconds; 0 where it is short."""
     direct: bool = True
     """The target sees our own address and port."""
+    shorter: Mapping[str, float] = field(default_factory=dict)
+    """Name of a request -> seconds in which its answer must come, where that is less than the deadline of the run."""
 
 
 DIRECTLY = Way()

@@ -302,10 +302,11 @@ class CaseConnections:
         asked = line.noops.first_of(line.codec.pending)
         self.reply_to, self.field = asked.NAME if asked else "", ""
         with line.awaiting(() if isinstance(wanted, str) else message_patterns(wanted)):
-            event = yield from self.event(line, self.timeout)
+            seconds = min(self.timeout, self.way.shorter.get(self.reply_to, self.timeout))
+            event = yield from self.event(line, seconds)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
-            detail = f"nothing{partial} in {self.timeout:g} s"
+            detail = f"nothing{partial} in {seconds:g} s"
             raise Stopped(Verdict.HANG, wording(as_written(wanted)), detail, byte=line.codec.buffered)
         if isinstance(event, EndOfStream):
             raise Stopped(

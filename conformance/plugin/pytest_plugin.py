@@ -188,11 +188,11 @@ class Session:
 
     def _serves(self, address: Address) -> bool:
         """Say whether a new client gets an answer."""
-        from wireproof.conformance.run.probe import Spoken, reply_to
+        from wireproof.conformance.run.probe import Spoken
+        from wireproof.conformance.run.serving import ServingCheck
 
         run, timeout = self._run, self._settings.timeout
-        asking = reply_to(self._plan.suite, address, Spoken(run.profile, run.variant), None, timeout)
-        return asyncio.run(asking) is not None
+        return asyncio.run(ServingCheck(self._plan.suite, address, Spoken(run.profile, run.variant))(timeout))
 
     @contextmanager
     def _turn(self, *, exclusive: bool) -> Iterator[None]:

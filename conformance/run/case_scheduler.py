@@ -61,7 +61,8 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
-from wireproof.conformance.run.probe import Spoken, reply_to, use_by_others
+from wireproof.conformance.run.probe import Spoken, use_by_others
+from wireproof.conformance.run.serving import ServingCheck
 from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -114,6 +115,7 @@ class CaseScheduler:
         """Cases that have the record of their whole play."""
         self._announced = False
         """Whether it was said that the target is gone."""
+        self._serving = ServingCheck(plan.suite, driver.address, Spoken(plan.run.profile, plan.run.variant))
         self.available = Availability(self.serves, plan.notify)
         route = plan.settings.route
         self._room = Room(route.at_once and max(1, route.at_once - 1), SETTLE + route.round_trip)
@@ -319,8 +321,10 @@ class CaseScheduler:
         finally:
             self._others_under_way -= other
             self._others_ended = time.monotonic() if other else self._others_ended
-        if is_unanswered(outcome) and not await self.serves():
-            return self.serves_nobody(case, outcome)
+        if is_unanswered(outcome):
+            if not await self.serves():
+                return self.serves_nobody(case, outcome)
+            self.plan.deadlines.count(outcome)
         if lost_a_connection(outcome) and not self.gone and not await self.is_there(case):
             self.lose(f"takes no connection since {case.id}")
         return outcome
@@ -332,9 +336,6 @@ class CaseScheduler:
     def lose(self, why: str) -> None:
         """Note that no case can be played any more, and say so at once; `why` as in "it ..."."""
         self.gone = self.gone or why
-        self._announce(why)
-
-    def _announce(self, why: str) -> None:
         if not self._announced:
             self._announced = True
             self.plan.announce(why)
@@ -346,9 +347,7 @@ class CaseScheduler:
 
     async def serves(self, timeout: float | None = None) -> bool:
         """Say whether a new client gets an answer within `timeout` seconds, those of the run by default."""
-        run, timeout = self.plan.run, timeout or self.plan.settings.timeout
-        spoken = Spoken(run.profile, run.variant)
-        return await reply_to(self.plan.suite, self.driver.address, spoken, None, timeout) is not None
+        return await self._serving(timeout or self.plan.settings.timeout)
 
     async def _use_by_others(self) -> str:
         """Return how others use the target, "" if nobody does; asked until it was quiet some times in a row."""

@@ -104,7 +104,7 @@ async def second_opinion(suite: Suite, address: Address, found: Spoken, timeout:
 
 async def detected(suite: Suite, address: Address, timeout: float) -> list[Spoken]:
     """Return all that a server may speak, the likeliest first. Raises `OSError` and `ProbeError`."""
-    answer, end = await _answer_to_probe(suite, address, timeout)
+    answer, end = await answer_to_probe(suite, address, timeout)
     found = _speakers(suite, answer)
     if not found:
         unknown = _unknown(suite, address, answer, end)
@@ -113,7 +113,7 @@ async def detected(suite: Suite, address: Address, timeout: float) -> list[Spoke
 
 
 async def _check_named(suite: Suite, address: Address, named: Spoken, timeout: float) -> str:
-    answer, end = await _answer_to_probe(suite, address, timeout, named)
+    answer, end = await answer_to_probe(suite, address, timeout, named)
     found = _speakers(suite, answer)
     if named in found:
         return ""
@@ -178,7 +178,7 @@ def _what_came(answer: bytes, end: str) -> str:
     return f"{len(answer)} byte{'' if len(answer) == 1 else 's'} came{shown}{end}"
 
 
-async def _answer_to_probe(
+async def answer_to_probe(
     suite: Suite, address: Address, timeout: float, named: Spoken | None = None
 ) -> tuple[bytes, str]:
     """Return the answer to the question for profile and variant, and how it ended, in words. Raises `OSError`."""
@@ -238,6 +238,12 @@ class Asking:
         """
         await self.wire.write(b"".join(map(self._client.send, requests)), self._timeout)
         return [await self._answer() for _ in self._client.pending]
+
+    async def is_answered(self, request: Message) -> bool:
+        """Say whether any byte comes after a request, be it right or wrong. Raises `OSError`."""
+        await self.wire.write(self._client.send(request), self._timeout)
+        kind, _ = await self.wire.read(self._timeout)
+        return kind is Kind.RECEIVED
 
     async def _answer(self) -> Any:
         event: Any = NEED_DATA

@@ -122,7 +122,7 @@ async def served_at_once(suite: Suite, address: Address, spoken: Spoken, most: i
         nonlocal last, answered
         with suppress(OSError, ProtocolError):
             async with session(names, address, PATIENCE + 2 * patience) as ask:
-                if isinstance(await ask(names.protocol.link.sync_request()), Message):
+                if await ask.is_answered(names.protocol.link.sync_request()):
                     last, answered = time.monotonic(), answered + 1
                     await over.wait()
 

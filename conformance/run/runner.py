@@ -17,6 +17,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address, Way
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.answer_deadlines import AnswerDeadlines
 from wireproof.conformance.run.bounds import Bounds
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
 from wireproof.conformance.run.probe import Spoken
@@ -77,6 +78,7 @@ class Plan:
         self._protocol = protocol(run.protocol)
         self.tally = Tally()
         self.bounds = Bounds()
+        self.deadlines = AnswerDeadlines(settings.route.round_trip)
         self.announce: Callable[[str], None] = _announce_nothing
         """Takes at once why no case can be played any more, as in "it ..."."""
         self.notify: Callable[[str], None] = _announce_nothing
@@ -117,7 +119,7 @@ class Plan:
             parameters=self.settings.parameters,
         )
         route = self.settings.route
-        way = Way(route.round_trip, direct=not route.proxy)
+        way = Way(route.round_trip, direct=not route.proxy, shorter=self.deadlines.shorter)
         timeout = self.settings.timeout + 2 * route.round_trip
         return Player(case, symbols, segmentation=SEGMENTATIONS[case.segmentation], timeout=timeout, way=way)
 

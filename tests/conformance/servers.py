@@ -107,7 +107,19 @@ async def never_answers(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
         writer.close()
 
 
-async def falls_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def falls_silent() -> Handle:
+    """Return a server that answers the question for profile and width once, as Throttr 7.1.0 uint16 does."""
+    answers = [bytes(481)]
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(await reader.read(65536)) > PROBED and answers:
+            writer.write(answers.pop())
+        await never_answers(reader, writer)
+
+    return handle
+
+
+async def answers_only_the_probe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer the question for profile and width as Throttr 7.1.0 uint16 does, and nothing else."""
     if len(await reader.read(65536)) > PROBED:
         writer.write(bytes(481))

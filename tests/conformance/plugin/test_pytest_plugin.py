@@ -229,7 +229,7 @@ def test_profile_and_width_are_asked_of_the_target(pytester: pytest.Pytester) ->
 
 
 def test_a_server_that_falls_silent_fails_what_is_left_at_once(pytester: pytest.Pytester) -> None:
-    with in_thread(servers.falls_silent) as address:
+    with in_thread(servers.falls_silent()) as address:
         options = ("--wireproof-profile", "7.1.0", "--wireproof-variant", "uint16", "--wireproof-timeout", "0.3")
         result = run(pytester, "--wireproof-target", str(address), *options, "-k", "query/")
 

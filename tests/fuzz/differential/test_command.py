@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.conformance.servers import falls_silent
+from tests.conformance.servers import answers_only_the_probe
 from tests.conformance.threads import in_thread
 from tests.places import ROOT
 from wireproof.conformance.suite.cases import Suite
@@ -55,7 +55,7 @@ def test_a_live_reference_and_the_simulation_are_alike(tmp_path: Path) -> None:
 def test_a_server_that_falls_silent_is_no_likeness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff_campaign, "SERVED", 0.3)
     monkeypatch.setattr(diff, "TIMEOUT", 0.3)
-    with in_thread(falls_silent) as address:
+    with in_thread(answers_only_the_probe) as address:
         result = run("simulation", str(address), "--runs", "25", "--findings", str(tmp_path), *SPOKEN)
 
     assert result.exit_code == 2, result.output

@@ -1,0 +1,46 @@
+"""Whether a target still serves: asked when a case waited in vain, of a new client.
+
+A fault in one request must not make a server that works look dead, so any byte is an answer, be it right or wrong, and
+there are two questions: the request that any server answers at once, and the one for profile and variant. A server that
+answered only the second one is asked that one first from then on: the other costs its whole deadline each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.run.probe import SECOND_QUESTION, Spoken, answer_to_probe, probe_symbols, session
+from wireproof.conformance.suite.cases import Suite
+from wireproof.protocols import ProtocolError
+
+__all__ = ["ServingCheck"]
+
+
+class ServingCheck:
+    """The questions of one run; call it with the seconds that an answer may take."""
+
+    def __init__(self, suite: Suite, address: Address, spoken: Spoken) -> None:
+        self._suite, self._address, self._spoken = suite, address, spoken
+        self._questions: list[Callable[[float], Awaitable[bool]]] = [self._sync, self._probe]
+
+    async def __call__(self, timeout: float) -> bool:
+        """Say whether a new client gets any answer to one of the questions."""
+        for question in list(self._questions):
+            if await question(timeout if question == self._questions[0] else min(timeout, SECOND_QUESTION)):
+                self._questions.sort(key=lambda one: one != question)
+                return True
+        return False
+
+    async def _sync(self, timeout: float) -> bool:
+        symbols = probe_symbols(self._suite, self._spoken.profile, self._spoken.variant)
+        with suppress(OSError, ProtocolError):
+            async with session(symbols, self._address, timeout) as ask:
+                return await ask.is_answered(symbols.protocol.link.sync_request())
+        return False
+
+    async def _probe(self, timeout: float) -> bool:
+        with suppress(OSError):
+            return bool((await answer_to_probe(self._suite, self._address, timeout))[0])
+        return False

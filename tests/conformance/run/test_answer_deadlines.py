@@ -1,0 +1,34 @@
+"""Answers to a kind of request that gets none are waited for less, after some full waits in vain."""
+
+from __future__ import annotations
+
+import pytest
+
+from wireproof.conformance.model.outcome import ANYWHERE, Outcome, Place
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.run.answer_deadlines import FULL_WAITS, IMPATIENT, AnswerDeadlines
+
+
+def hang(reply_to: str) -> Outcome:
+    return Outcome(Verdict.HANG, Trace(), place=Place(reply_to, "", frozenset({"QUERY"})))
+
+
+def test_only_the_kind_that_gets_no_answer_is_waited_for_less() -> None:
+    deadlines = AnswerDeadlines(round_trip=0.5)
+    for _ in range(FULL_WAITS - 1):
+        deadlines.count(hang("QUERY"))
+        deadlines.count(hang("GET"))
+    assert deadlines.shorter == {}
+
+    deadlines.count(hang("QUERY"))
+    assert deadlines.shorter == {"QUERY": IMPATIENT + 2.0}
+
+
+@pytest.mark.parametrize("outcome", [hang(""), hang(ANYWHERE), Outcome(Verdict.HANG, Trace())])
+def test_what_waits_for_no_answer_changes_nothing(outcome: Outcome) -> None:
+    deadlines = AnswerDeadlines()
+    for _ in range(2 * FULL_WAITS):
+        deadlines.count(outcome)
+
+    assert deadlines.shorter == {}
