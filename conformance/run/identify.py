@@ -23,6 +23,7 @@ from wireproof.conformance.run.probe import (
     what_is_answered,
 )
 from wireproof.conformance.suite.cases import load_probe
+from wireproof.protocols.registry import MissingExtraError, protocol
 
 __all__ = ["Identity", "identified"]
 
@@ -45,12 +46,19 @@ class Identity:
 async def identified(address: Address, names: Sequence[str], timeout: float) -> tuple[list[Identity], dict[str, str]]:
     """Return what a server speaks of the protocols `names`, and for each of the others why not.
 
+    A protocol whose extra is not installed is not asked for, and says so.
+
     `timeout`: seconds for any one answer. Raises `OSError` when nothing listens.
     """
+    found, refused = list[Identity](), dict[str, str]()
     for name in names:
         load_probe(name)  # now: what takes time to read must not make answers seem late
+        try:
+            protocol(name)
+        except MissingExtraError as error:
+            refused[name] = str(error)
+    names = [name for name in names if name not in refused]
     answers = await asyncio.gather(*(_spoken(address, name, timeout) for name in names))
-    found, refused = list[Identity](), dict[str, str]()
     for name, spoken in zip(names, answers, strict=True):
         if isinstance(spoken, str):
             refused[name] = spoken

@@ -17,7 +17,7 @@ from wireproof.conformance.run.identify import Identity, identified
 from wireproof.conformance.run.probe import Spoken, is_fresh_server
 from wireproof.conformance.suite import cases
 from wireproof.conformance.suite.cases import load_probe, load_suite
-from wireproof.protocols import protocol_names
+from wireproof.protocols import protocol_names, registry
 
 
 def said(*words: str, code: int = 0) -> str:
@@ -39,6 +39,20 @@ def test_a_server_is_known_among_all_protocols_and_left_as_it_was() -> None:
     assert found[0].evidence[0] == "443 bytes answer the question for profile and variant"
     assert refused.keys() == {*protocol_names()} - {"throttr"}
     assert fresh
+
+
+def test_a_protocol_whose_extra_is_missing_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.NEEDS, "psrt", ("a_package_that_nobody_has",))
+    registry.protocol.cache_clear()
+
+    async def main() -> tuple[list[Identity], dict[str, str]]:
+        async with servers.reference("7.3.2", "uint32") as address:
+            return await identified(address, protocol_names(), 1.0)
+
+    found, refused = asyncio.run(main())
+
+    assert [one.protocol for one in found] == ["throttr"]
+    assert "psrt needs the package 'a_package_that_nobody_has'" in refused["psrt"]
 
 
 def test_it_reads_no_cases_and_takes_less_than_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
