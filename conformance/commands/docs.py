@@ -12,7 +12,7 @@ from wireproof.conformance.report.docs_pages import clauses_page, layouts_page
 from wireproof.conformance.report.reference_pages import options_page, records_page
 from wireproof.conformance.sdk.operation_fields import fields_page
 from wireproof.conformance.suite.case_schema import schemas
-from wireproof.conformance.suite.cases import load_suite, vectors_root
+from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
 from wireproof.protocols import protocol, protocol_names
 
 
@@ -40,6 +40,15 @@ def _command(name: str) -> click.Command:
 @click.pass_context
 def command(context: click.Context, /, check: bool, folder: Path) -> None:
     """Render clauses, layouts, driver fields, commands and records into FOLDER, and schemas into vectors/schema."""
+    try:
+        stale = _written(folder, check)
+    except CaseError as error:
+        raise click.ClickException(str(error)) from None
+    context.exit(1 if check and stale else 0)
+
+
+def _written(folder: Path, check: bool) -> int:
+    """Write the pages that are not what the data says, or name them; return their number. Raises `CaseError`."""
     stale = 0
     found = {folder / name: text for name, text in rendered().items()}
     found |= {vectors_root() / "schema" / name: text for name, text in schemas().items()}
@@ -54,4 +63,4 @@ def command(context: click.Context, /, check: bool, folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             click.echo(f"wrote {path}")
-    context.exit(1 if check and stale else 0)
+    return stale

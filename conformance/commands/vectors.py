@@ -89,6 +89,9 @@ def check(name: str | None) -> None:
             derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None
+        if not (root / one / "derived").is_dir():
+            hint = "an installation has none; 'wireproof vectors export' makes them, in a checkout 'vectors build' does"
+            raise click.UsageError(f"there are no derived files below {root / one}: {hint}")
         for path in sorted(derived.keys() | present.keys()):
             if path not in present:
                 bad.append(f"missing: vectors/{path}")

@@ -99,6 +99,14 @@ def test_checking_fresh_files_passes(call: Call) -> None:
     assert (call("check").exit_code, call("check", "throttr").stdout) == (0, "throttr: 1 files\n")
 
 
+def test_checking_an_installation_says_that_it_has_no_derived_files(call: Call) -> None:
+    found = call("check")
+
+    assert found.exit_code == 2
+    assert "there are no derived files below" in found.stderr
+    assert "wireproof vectors export" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [("made", "{}", "stale"), ("made", None, "missing"), ("old", "{}", "left over")],
