@@ -18,6 +18,11 @@ class Way:
     shorter: Mapping[str, float] = field(default_factory=dict)
     """Name of a request -> seconds in which its answer must come, where that is less than the deadline of the run."""
 
+    def deadline(self, request: str, usual: float) -> tuple[float, str]:
+        """Return the seconds in which an answer to a request must come, and the same in words; `usual`: of the run."""
+        seconds = min(usual, self.shorter.get(request, usual))
+        return seconds, f"{seconds:g} s" + (f", after others waited {usual:g} s in vain" if seconds < usual else "")
+
 
 DIRECTLY = Way()
 

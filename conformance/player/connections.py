@@ -302,17 +302,15 @@ class CaseConnections:
         asked = line.noops.first_of(line.codec.pending)
         self.reply_to, self.field = asked.NAME if asked else "", ""
         with line.awaiting(() if isinstance(wanted, str) else message_patterns(wanted)):
-            seconds = min(self.timeout, self.way.shorter.get(self.reply_to, self.timeout))
+            seconds, in_words = self.way.deadline(self.reply_to, self.timeout)
             event = yield from self.event(line, seconds)
+        if event is not None and not isinstance(event, EndOfStream):
+            return event
+        expected = wording(as_written(wanted))
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
-            detail = f"nothing{partial} in {seconds:g} s"
-            raise Stopped(Verdict.HANG, wording(as_written(wanted)), detail, byte=line.codec.buffered)
-        if isinstance(event, EndOfStream):
-            raise Stopped(
-                Verdict.FAIL, wording(as_written(wanted)), f"the target closed the connection ({line.ended})", byte=0
-            )
-        return event
+            raise Stopped(Verdict.HANG, expected, f"nothing{partial} in {in_words}", byte=line.codec.buffered)
+        raise Stopped(Verdict.FAIL, expected, f"the target closed the connection ({line.ended})", byte=0)
 
     def received(self, line: CaseConnection, message: Message, expect: Pattern) -> None:
         """Report to `on_step` which message came and what it had to be."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conformance.drivers.test_replay import player
+from tests.conformance.scripted import ScriptedTarget, make_case
 from wireproof.conformance.model.outcome import ANYWHERE, Outcome, Place
+from wireproof.conformance.model.targets import Way
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.answer_deadlines import FULL_WAITS, IMPATIENT, AnswerDeadlines
@@ -32,3 +35,14 @@ def test_what_waits_for_no_answer_changes_nothing(outcome: Outcome) -> None:
         deadlines.count(outcome)
 
     assert deadlines.shorter == {}
+
+
+@pytest.mark.parametrize(
+    ("request_name", "got"),
+    [("QUERY", "nothing in 1 s, after others waited 2 s in vain"), ("GET", "nothing in 2 s")],
+)
+def test_a_play_waits_for_less_and_says_what_others_had(request_name: str, got: str) -> None:
+    case = make_case({"send": {"QUERY": {"key": "k"}}, "expect": "refused"})
+    outcome = ScriptedTarget().play(player(case, way=Way(shorter={request_name: 1.0})))
+
+    assert (outcome.verdict, outcome.got) == (Verdict.HANG, got)
