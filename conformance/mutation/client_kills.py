@@ -56,7 +56,7 @@ def client_kills(
     known: Iterable[ClientKill] = (),
     last: Mapping[str, str] | None = None,
 ) -> ClientKills:
-    """Return what each case of a suite for SDKs kills.
+    """Return what each case of a suite for SDKs kills; those that need not kill any are not played.
 
     `known` are kills of this run, which need no play; `last` maps a case as it is written to the kill of the last run,
     which is played first.
@@ -70,14 +70,14 @@ def client_kills(
     killed = {names[one.case]: one for one in known if one.case in names}
     remembered = {name: ClientKill.read(text) for name, text in (last or {}).items()}
     _shared = run, [one for one in run.mutants if not one.is_legal], cases, remembered
+    binding = [one for several in cases.values() for one in several if level_of(one, run.suite, run.profile) in BINDING]
+    wanted = dict.fromkeys(written_id(one) for one in binding if not (one.no_fault or one.modelled))
     plays = 0
     with client_pool() as pool:
-        for name, kill, played in pool.imap_unordered(_first_kill, [one for one in cases if one not in killed]):
+        for name, kill, played in pool.imap_unordered(_first_kill, [one for one in wanted if one not in killed]):
             plays += played
             if kill is not None:
                 killed[name] = kill
-    binding = [one for several in cases.values() for one in several if level_of(one, run.suite, run.profile) in BINDING]
-    wanted = dict.fromkeys(written_id(one) for one in binding if not (one.no_fault or one.modelled))
     return ClientKills(killed, [one for one in wanted if one not in killed], plays)
 
 
