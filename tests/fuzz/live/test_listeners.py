@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from tests.places import ROOT
 from wireproof.cli import command as wireproof
-from wireproof.conformance.model.actions import Open
+from wireproof.conformance.model.actions import Open, Shut
 from wireproof.fuzz.commands import campaign
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings.evidence import write_evidence
@@ -123,7 +123,7 @@ def said(code: int, *words: str) -> str:
 
 
 def kept(folder: Path, engine: str) -> str:
-    script = (Open("h", "hook", listener="hook"), Open("a"))
+    script = (Open("h", "hook", listener="hook"), Open("a"), Shut("h", "close"), Shut("a", "close"))
     spoken = NAMECHAN.name, NAMECHAN.profile, NAMECHAN.variant
     found = FuzzFinding(engine, "the process stays", "it died", "died", *spoken, state="somewhere", script=script)
     folder = save(folder, found) or folder
