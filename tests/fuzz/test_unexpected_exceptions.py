@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -217,6 +218,18 @@ def test_an_input_is_kept_where_python_is_slow_to_end(tmp_path: Path, monkeypatc
 def test_a_fuzzer_that_a_signal_ends_is_no_quiet_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ChildProcessError, match="the fuzzer of parser was ended by SIGKILL after 0 executions"):
         fuzzed(tmp_path, monkeypatch, does="signal.raise_signal(signal.SIGKILL)")
+
+
+def test_a_signal_that_ends_a_command_ends_its_engines_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def waiting() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        click.echo("engines are ended")
+
+    monkeypatch.setattr(LazyGroup, "get_command", lambda *given: waiting)
+
+    assert CliRunner().invoke(fuzz, ["parser"]).output == "engines are ended\n"
 
 
 def test_an_input_that_does_not_end_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
