@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -77,7 +78,8 @@ def run(
     """Fuzz `target` and add new inputs to `corpus`; stop at the first broken invariant.
 
     `name` is the protocol. `seconds` and `executions` are limits, 0 for none; `environment` is added to that of the
-    process. Raises `OSError` if the process cannot be started.
+    process. Raises `OSError` if the process cannot be started, and `ChildProcessError` if a signal of somebody else
+    ends it, so that nothing is known.
     """
     with TemporaryDirectory(prefix="wireproof-fuzz-") as scratch:
         dictionary_file = Path(scratch, "words.dict")
@@ -103,12 +105,16 @@ def run(
         finally:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(END_S)
+            ended = process.poll()
             process.kill()
             process.wait()
             assert process.stderr is not None
             process.stderr.close()
         artifacts = sorted(Path(scratch).glob("[cot]*-*"))
         crash = artifacts[0].read_bytes() if artifacts else None
+        if crash is None and ended is not None and ended < 0:
+            by = f"ended by {signal.Signals(-ended).name} after {last.executions:,} executions"
+            raise ChildProcessError(f"the fuzzer of {target.name} was {by}, and left no input")
         output = b"".join(lines).decode(errors="replace")
         return FuzzerResult(last, crash, output, _broken_before(process, output) if crash is None else None)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from wireproof.conformance.commands.target_options import Target
 from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run import reference_target
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.reproduction import play_steps
+from wireproof.fuzz.script import Restart
 from wireproof.fuzz.server_transports import InProcess, OverSockets
 from wireproof.fuzz.step_failure import Setting
 from wireproof.fuzz.store_steps import steps_of
@@ -45,10 +47,14 @@ def live_setting(
 def broken_now(found: FuzzFinding, context: FuzzContext, target: Target | None) -> str | None:
     """Play the steps of a kept finding again; return what they break, None if they no longer break it.
 
-    Without `target` they are played in this process. Raises `StartError`, `TargetError`.
+    Without `target` they are played in this process. Raises `StartError`, and `TargetError` for a target where they
+    restart the server.
     """
+    if target is not None and any(isinstance(one, Restart) for one in found.script):
+        raise TargetError("the finding restarts its server, which is done in this process only: name no target")
+    made, lasts = (context.name, context.profile, context.variant), reference_target.keeps_anything(context.name)
     if target is None:
-        setting = Setting(context, lambda: InProcess(context.name, context.profile, context.variant))
+        setting = Setting(context, lambda: InProcess(*made, is_lasting=lasts), restarts=lasts)
     else:
         setting = live_setting(context, target)
     failure = play_steps(list(steps_of(found.script, context)), setting)

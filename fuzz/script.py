@@ -6,7 +6,7 @@ A script is a tuple of the player's actions. A driver plays it on sockets or in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
@@ -14,9 +14,32 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import ActionGenerator
 from wireproof.fuzz.json_values import JsonObject
 
-__all__ = ["Script", "ScriptError", "WriteSubstitution", "closing", "from_json", "performing", "size", "to_json"]
+__all__ = [
+    "Restart",
+    "Script",
+    "ScriptError",
+    "ScriptStep",
+    "WriteSubstitution",
+    "closing",
+    "from_json",
+    "performing",
+    "size",
+    "to_json",
+]
 
-Script = tuple[Action, ...]
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """End the server, killed or in good order, and start it again on what it kept; every connection ends.
+
+    No driver can do that: it is for those who start the server themselves.
+    """
+
+    is_killed: bool
+
+
+ScriptStep = Action | Restart
+Script = tuple[ScriptStep, ...]
 
 
 class ScriptError(ValueError):
@@ -28,7 +51,7 @@ def to_json(script: Script) -> list[dict[str, object]]:
     return [_step_json(action) for action in script]
 
 
-def _step_json(action: Action) -> dict[str, object]:
+def _step_json(action: ScriptStep) -> dict[str, object]:
     match action:
         case Open(connection, link, transport, unread, listener):
             usual: dict[str, object] = {"link": "", "transport": "stream", "unread": False, "listener": ""}
@@ -44,6 +67,8 @@ def _step_json(action: Action) -> dict[str, object]:
             return {"do": "shut", "connection": connection, "how": how}
         case Sleep(seconds):
             return {"do": "wait", "seconds": seconds}
+        case Restart(is_killed):
+            return {"do": "restart", "how": "kill" if is_killed else "end"}
     raise TypeError(f"a script cannot hold {action!r}")
 
 
@@ -52,7 +77,7 @@ def from_json(steps: Iterable[JsonObject]) -> Script:
     return tuple(_read(number, step) for number, step in enumerate(steps))
 
 
-def _read(number: int, step: JsonObject) -> Action:
+def _read(number: int, step: JsonObject) -> ScriptStep:
     try:
         match step["do"]:
             case "open" if step.get("transport", "stream") in ("stream", "datagram"):
@@ -68,9 +93,13 @@ def _read(number: int, step: JsonObject) -> Action:
                 return Shut(str(step["connection"]), step["how"])
             case "wait":
                 return Sleep(float(step["seconds"]))
+            case "restart" if step["how"] in ("kill", "end"):
+                return Restart(step["how"] == "kill")
     except (KeyError, TypeError, ValueError) as error:
         raise ScriptError(f"step {number}: {type(error).__name__}: {error} in {dict(step)!r}"[:300]) from None
-    raise ScriptError(f"step {number}: expected open, write, read, secure, shut or wait, got {dict(step)!r}"[:300])
+    raise ScriptError(
+        f"step {number}: expected open, write, read, secure, shut, wait or restart, got {dict(step)!r}"[:300]
+    )
 
 
 def size(script: Script) -> int:
@@ -106,12 +135,16 @@ def performing(
     Actions on a connection that could not be opened, or that the script closed, are skipped, and so are writes after a
     half close, and a second beginning of TLS. `patience` says how many seconds a read waits, if not as long as the
     script says.
+
+    Raises `ScriptError` for a restart.
     """
     open_ones: set[str] = set()
     half: set[str] = set()
     streams: set[str] = set()
     """Those that may begin TLS."""
     for action in script:
+        if isinstance(action, Restart):
+            raise ScriptError("a script that restarts its server cannot be played on one that runs")
         name: str = getattr(action, "connection", "")
         if not _is_sensible(action, name in open_ones, name in half) or (
             isinstance(action, Secure) and name not in streams
@@ -138,7 +171,7 @@ def performing(
     return frozenset(open_ones)
 
 
-def _is_sensible(action: Action, is_open: bool, is_half_closed: bool) -> bool:
+def _is_sensible(action: ScriptStep, is_open: bool, is_half_closed: bool) -> bool:
     """Return whether a driver can be asked for the action: a mutated script stays playable."""
     match action:
         case Open():

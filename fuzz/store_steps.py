@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from wireproof.conformance.model.actions import Action, Open, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Restart, Script, ScriptStep
 from wireproof.protocols import Request, Role
 from wireproof.protocols.dissect import Dissection
 
@@ -109,14 +109,12 @@ def describe_step(step: Step) -> str:
 def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
     """Return steps as a script without reads, in which every client takes what comes and sends whole requests.
 
-    A script has no restart: only the steps themselves can be played again then.
-
     Raises `LocalProtocolError` for a request that cannot be encoded.
     """
     return tuple(_action(step, context) for step in steps)
 
 
-def _action(step: Step, context: FuzzContext) -> Action:
+def _action(step: Step, context: FuzzContext) -> ScriptStep:
     match step:
         case ConnectStep(connection, link):
             kind = context.symbols.protocol.link_of(link)
@@ -129,8 +127,8 @@ def _action(step: Step, context: FuzzContext) -> Action:
             return Shut(connection, how)
         case HeldStep(_, asked) | PartsStep(asked):
             return _action(asked, context)
-        case RestartStep():
-            return Sleep(0.0)
+        case RestartStep(is_killed):
+            return Restart(is_killed)
 
 
 def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:
@@ -149,3 +147,5 @@ def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:
                 yield AdvanceStep(round(seconds * 1e9))
             case Shut(connection, how):
                 yield DisconnectStep(connection, how)
+            case Restart(is_killed):
+                yield RestartStep(is_killed)

@@ -170,7 +170,7 @@ def _clients(run: ClientMutationRun, console: Console, options: _Options) -> boo
         groups=options.groups,
         sample=options.sample,
         details=options.details,
-        by_case=options.by_case,
+        previous=options.kept if options.by_case else None,
     )
 
 

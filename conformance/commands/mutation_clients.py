@@ -5,13 +5,15 @@ from __future__ import annotations
 import fnmatch
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
 
-from wireproof.conformance.mutation.client_kills import client_kills
+from wireproof.conformance.mutation.client_kills import ClientKill, client_kills
 from wireproof.conformance.mutation.client_pool import client_results
 from wireproof.conformance.mutation.clients import ClientMutantResult, ClientMutationRun
+from wireproof.conformance.mutation.last_kills import read_last_kills, shipped_kills, write_last_kills
 from wireproof.mutants.mutant import ClientMutant
 
 __all__ = ["run_clients"]
@@ -25,12 +27,12 @@ def run_clients(
     groups: Sequence[str],
     sample: int,
     details: bool,
-    by_case: bool = False,
+    previous: Path | None,
 ) -> bool:
     """Say whether each mutant is killed for a clause it breaks, and the reference client fails nothing.
 
     `mutants` are patterns of names, `groups` those of clauses, `sample` takes every Nth; ValueError when none is left.
-    With `by_case` each case must kill a mutant, too.
+    With `previous` each case must kill a mutant, too; this file keeps what each killed, for the next time.
     """
     began = time.monotonic()
     chosen = _chosen(run, mutants, groups, sample)
@@ -57,22 +59,28 @@ def run_clients(
         f"{failed} false alarms; {time.monotonic() - began:.1f} s"
     )
     is_right = all(one.is_right for one in results) and not alarms
-    return _print_kills(run, console, results, details=details) and is_right if by_case else is_right
+    if previous is None:
+        return is_right
+    return _print_kills(run, console, results, previous, details=details) and is_right
 
 
 def _print_kills(
-    run: ClientMutationRun, console: Console, results: Sequence[ClientMutantResult], *, details: bool
+    run: ClientMutationRun, console: Console, results: Sequence[ClientMutantResult], previous: Path, *, details: bool
 ) -> bool:
     """Print which cases kill no mutant, with `details` also what others kill; say whether there is none."""
     began = time.monotonic()
-    kills = client_kills(run, [(one.killer, one.mutant.name) for one in results])
-    for case, mutant in sorted(kills.killed.items()) if details else ():
-        console.print(f"{case} kills {mutant}", markup=False)
+    combination = f"{run.protocol} client"  # of all profiles: most cases kill the same mutant under each
+    last = {**shipped_kills(run.protocol, combination), **read_last_kills(previous, combination)}
+    found = [ClientKill(one.killer, one.mutant.name) for one in results if one.killer]
+    kills = client_kills(run, found, last)
+    write_last_kills(previous, combination, {case: str(kill) for case, kill in kills.killed.items()})
+    for case, kill in sorted(kills.killed.items()) if details else ():
+        console.print(f"{case} kills {kill.mutant}", markup=False)
     for case in kills.idle:
         console.print(f"kills nothing: {case} kills no mutant and gives no reason (no_fault)", markup=False)
     console.print(
         f"{run.profile} {run.variant}: {len(kills.killed)} cases kill a mutant of the client, {len(kills.idle)} kill "
-        f"none; {time.monotonic() - began:.1f} s"
+        f"none; {kills.plays} plays, {time.monotonic() - began:.1f} s"
     )
     return not kills.idle
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from wireproof.conformance.model.targets import Address, TargetError, parse_address
+from wireproof.conformance.model.targets import Address, TargetError, listeners_of_each, parse_address
 from wireproof.conformance.run.processes import module_command
 from wireproof.conformance.run.processes.modules import module_environment
 from wireproof.conformance.run.processes.servers import ServerCommand, ServerProcess, parse_command
@@ -87,27 +87,9 @@ def servers_of(
     words = module_command("wireproof.reference_server", protocol, "--profile", profile, "--variant", variant)
     more = listener_arguments(protocol, DATA)
     own = ServerParticipant(REFERENCE, None, ServerCommand((*words, *more), filled=bool(more)), own=True)
-    there = _listeners_of_each(listeners, len(texts))
+    there = listeners_of_each(listeners, len(texts))
     found = [replace(server_of(text), listeners=some) for text, some in zip(texts, there, strict=True)]
     return [*([own] if reference else []), *found]
-
-
-def _listeners_of_each(texts: Sequence[str], servers: int) -> list[dict[str, str]]:
-    """Return name -> address for each server."""
-    found: list[dict[str, str]] = [{} for _ in range(servers)]
-    given: dict[str, list[str]] = {}
-    for text in texts:
-        name, sign, address = text.partition("=")
-        if not (name and sign and address):
-            raise TargetError(f"--listener: expected NAME=ADDRESS, got {text!r}")
-        given.setdefault(name, []).append(address)
-    for name, addresses in given.items():
-        if len(addresses) not in (1, servers):
-            wanted = f"once, or once for each of {servers} servers"
-            raise TargetError(f"--listener: expected {name} {wanted}, got it {len(addresses)} times")
-        for number, some in enumerate(found):
-            some[name] = addresses[number % len(addresses)]
-    return found
 
 
 def server_of(text: str) -> ServerParticipant:

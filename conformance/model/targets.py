@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -59,3 +59,24 @@ def parse_address(text: str) -> Address:
     if parts.scheme == "unix" and parts.path and not parts.netloc:
         return Address("unix", path=parts.path)
     raise TargetError(expected)
+
+
+def listeners_of_each(texts: Sequence[str], servers: int) -> list[dict[str, str]]:
+    """Return name -> address for each of several servers, of texts NAME=ADDRESS.
+
+    Each name is there once for all, or once for each in their order. Raises `TargetError` otherwise.
+    """
+    found: list[dict[str, str]] = [{} for _ in range(servers)]
+    given: dict[str, list[str]] = {}
+    for text in texts:
+        name, sign, address = text.partition("=")
+        if not (name and sign and address):
+            raise TargetError(f"--listener: expected NAME=ADDRESS, got {text!r}")
+        given.setdefault(name, []).append(address)
+    for name, addresses in given.items():
+        if len(addresses) not in (1, servers):
+            wanted = f"once, or once for each of {servers} servers"
+            raise TargetError(f"--listener: expected {name} {wanted}, got it {len(addresses)} times")
+        for number, some in enumerate(found):
+            some[name] = addresses[number % len(addresses)]
+    return found

@@ -5,14 +5,22 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Sequence
+from multiprocessing.pool import Pool
 
 from wireproof.conformance.mutation.bounds import end_on_sigterm
 from wireproof.conformance.mutation.clients import ClientMutantResult, ClientMutationRun
 from wireproof.mutants.mutant import ClientMutant
 
-__all__ = ["client_results"]
+__all__ = ["client_pool", "client_results"]
 
 JOBS_A_CORE = 3
+
+
+def client_pool() -> Pool:
+    """Return a pool of workers that are forked now, so they know what the caller has set."""
+    jobs = JOBS_A_CORE * (os.cpu_count() or 1)
+    return multiprocessing.get_context("fork").Pool(jobs, end_on_sigterm)
+
 
 _run: ClientMutationRun
 _by_name: dict[str, ClientMutant]
@@ -28,7 +36,7 @@ def client_results(
     """
     global _run, _by_name
     _run, _by_name = run, {one.name: one for one in mutants}
-    with multiprocessing.get_context("fork").Pool(JOBS_A_CORE * (os.cpu_count() or 1), end_on_sigterm) as pool:
+    with client_pool() as pool:
         alarms = pool.apply_async(run.false_alarms)
         for mutant, found in zip(mutants, pool.imap(_found, _by_name), strict=True):
             report(ClientMutantResult(mutant, *found))

@@ -166,17 +166,18 @@ class ClientMutationRun:
         name, blamed = killed or ("", "")
         return ClientMutantResult(mutant, name, blamed, tuple(others), played)
 
-    def kills(self, mutant: ClientMutant, cases: Sequence[Case]) -> list[str]:
-        """Return the ids of those of `cases` that a mutant fails, whatever they blame."""
+    def first_kill(self, mutant: ClientMutant, cases: Sequence[Case]) -> str:
+        """Return the id of the first of `cases` that fails a mutant, whatever it blames; "" for none."""
         found: list[str] = []
 
-        def report(record: Record, outcome: Outcome) -> None:
+        def report(record: Record, outcome: Outcome) -> bool:
             if record["verdict"] not in (*GREEN, Verdict.UNTESTABLE, Verdict.HARNESS_ERROR):
                 found.append(record["case"])
+            return bool(found)
 
         with redirect_stderr(StringIO()):
             asyncio.run(self._play(cases, mutant, report))
-        return found
+        return found[0] if found else ""
 
     def false_alarms(self) -> list[str]:
         """Return the cases that the reference client itself does not pass; it must pass all."""

@@ -1,6 +1,7 @@
 """Which case killed each mutant last time, kept in a small file: the gate plays that case first.
 
 The repository keeps such a file for each protocol, so that the first gate on a machine is as quick as the next ones.
+Of mutants of clients it keeps, the other way round, what each case for SDKs killed.
 """
 
 from __future__ import annotations

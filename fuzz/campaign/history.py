@@ -27,8 +27,11 @@ class Point:
     engine: str
     executions: int
     """Of this engine in this run."""
-    coverage: int
-    """Edges, or states where there are none."""
+    seconds: float
+    """That this engine had run in this campaign."""
+    reached: int
+    unit: str
+    """What `reached` counts: edges, or states where there are none."""
     corpus: int
     findings: int
     """Different findings that are kept, those of earlier runs included."""
@@ -62,8 +65,9 @@ class History:
             return
         self._latest[row.engine] = now
         at = round(self._spent + now - self._began, 1)
-        reached = row.coverage or row.states
-        point = Point(self.run, at, row.engine, row.executions, reached, row.corpus, self.findings)
+        reached, unit = (row.coverage, "edges") if row.coverage else (row.states, "states")
+        spent = round(row.seconds, 1)
+        point = Point(self.run, at, row.engine, row.executions, spent, reached, unit, row.corpus, self.findings)
         self.points.append(point)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:

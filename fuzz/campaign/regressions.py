@@ -95,6 +95,8 @@ def kept_findings(
             live.context.variant,
         ):
             yield Replayed(name, skipped=f"it is about {one.protocol} {one.profile} {one.variant}")
+        elif missing := live.unknown_listeners(one.script):
+            yield Replayed(name, skipped=f"it needs --listener {missing[0]}=ADDRESS")
         else:
             yield Replayed(name, _on_server(one, live))
             _serving(live)

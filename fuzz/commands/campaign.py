@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from wireproof.conformance.commands.target_options import Target, target_of
+from wireproof.conformance.commands.target_options import Target, listeners_of, target_of
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
@@ -24,7 +24,7 @@ from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code
 from wireproof.fuzz.campaign.history import History
 from wireproof.fuzz.campaign.history_page import write_page
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
-from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listeners, declared
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
 from wireproof.fuzz.commands.server import (
@@ -76,6 +76,7 @@ from wireproof.protocols import protocol, protocol_names
 @click.option("--profile", default="auto", help="Profile that the server speaks; auto detects it.")
 @click.option("--variant", default="auto", help="Layout variant; auto detects it.")
 @FEATURES
+@LISTENERS
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @OUTPUTS[0]
 @OUTPUTS[1]
@@ -119,7 +120,8 @@ def _run(name: str, text: str | None, options: Options) -> int:
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
-        with LiveTarget(context, address, target.server, counters) as live:
+        with LiveTarget(context, address, target.server, counters, listeners_of(options)) as live:
+            check_listeners(live)
             check_edges(live)
             return _Campaign(name, options, live, target, version)()
 

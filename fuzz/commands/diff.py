@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +14,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from wireproof.conformance.commands.target_options import SIMULATION, Target, target_of
-from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.commands.target_options import SIMULATION, Target, listeners_of, target_of
+from wireproof.conformance.model.targets import TargetError, listeners_of_each
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.features import FEATURES, check_listeners, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
@@ -61,6 +61,14 @@ WIDTH = 140
 @click.option("--profile", default="auto", help="Profile that all servers speak; auto detects each.")
 @click.option("--variant", default="auto", help="Layout variant; auto detects each.")
 @FEATURES
+@click.option(
+    "--listener",
+    "listeners",
+    multiple=True,
+    metavar="NAME=ADDRESS",
+    help="Where a server listens beside its usual address, once for all but the simulation, or once for each; "
+    "they declare the feature of that name, too. One that is started may print it instead: listening NAME ADDRESS.",
+)
 @click.option("--allow-remote", is_flag=True, help="Allow servers on other machines: their data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, targets: tuple[str, ...], **options: Any) -> None:
@@ -93,7 +101,9 @@ def _diff(name: str, texts: Sequence[str], options: Options) -> int:
         common = {"budgets": False, "out": None, "ready_timeout": options["ready_timeout"]}
         started = [stack.enter_context(target_of(text, {**common, "target_command": None})) for text in texts]
         started += [stack.enter_context(target_of(None, {**common, "target_command": one})) for one in commands]
-        live = {at: _live(name, one, options, stack) for at, one in enumerate(started) if one.label != SIMULATION}
+        outside = [at for at, one in enumerate(started) if one.label != SIMULATION]
+        listeners = zip(outside, listeners_of_each(options["listeners"], len(outside)), strict=True)
+        live = {at: _live(name, started[at], there, options, stack) for at, there in listeners}
         contexts = [one.context for one in live.values()] or [_default(name, options)]
         if len({one.variant for one in contexts}) > 1:
             spoken = ", ".join(f"{one.label} {one.context.variant}" for one in live.values())
@@ -114,12 +124,14 @@ def _default(name: str, options: Options) -> FuzzContext:
     return FuzzContext(name, profile, variant)
 
 
-def _live(name: str, target: Target, options: Options, stack: ExitStack) -> LiveServer:
+def _live(name: str, target: Target, listeners: Mapping[str, str], options: Options, stack: ExitStack) -> LiveServer:
+    options = {**options, "listeners": [f"{key}={one}" for key, one in listeners.items()]}
     address = checked(target.address, allow_remote=options["allow_remote"])
     spoken = spoken_by(name, address, options["profile"], options["variant"])
     version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
     context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
-    live = stack.enter_context(LiveTarget(context, address, target.server))
+    live = stack.enter_context(LiveTarget(context, address, target.server, listeners=listeners_of(options)))
+    check_listeners(live)
     return LiveServer(target.label, version, live)
 
 

@@ -9,8 +9,9 @@ from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.script import Script
 
-__all__ = ["FEATURES", "LISTENERS", "check_listeners", "declared"]
+__all__ = ["FEATURES", "LISTENERS", "check_listeners", "check_listeners_of", "declared"]
 
 FEATURES = click.option(
     "--feature",
@@ -37,6 +38,12 @@ def check_listeners(live: LiveTarget) -> None:
     needed = {link.listener for name, link in links.items() if not live.context.may_refuse(name, ())} - {""}
     if missing := sorted(needed - live.listeners.keys()):
         raise TargetError(f"expected --listener {missing[0]}=ADDRESS: the target declares that feature")
+
+
+def check_listeners_of(live: LiveTarget, script: Script) -> None:
+    """Raise `TargetError` if the address of a listener is not known to which a kept script connects."""
+    if missing := live.unknown_listeners(script):
+        raise TargetError(f"expected --listener {missing[0]}=ADDRESS: the finding connects there")
 
 
 def declared(name: str, options: Options, address: Address | None) -> frozenset[str]:

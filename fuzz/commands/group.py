@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.fuzz.commands.options import PROTOCOLS
 from wireproof.protocols.registry import MissingExtraError
 
@@ -98,10 +99,11 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Invoke a command; an exception that none handles is our own fault: one line and exit code 3.
 
-        What asyncio logs about the sockets of fuzzed servers does not reach the console.
+        What asyncio logs about the sockets of fuzzed servers does not reach the console. SIGTERM and SIGHUP do what
+        Ctrl-C does, so that engines and servers, which are processes of their own, are ended, too.
         """
         try:
-            with _quiet("asyncio"):
+            with _quiet("asyncio"), ended_by_signals():
                 return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit, OSError, ImportError, MissingExtraError):
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -63,7 +62,6 @@ def command(
     wireproof fuzz planted --seed 11 --number 10
     wireproof fuzz planted --protocol NAME --seed 11 --seed 12 --markdown planted-faults.md --minimum-share 70
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # engines are processes of their own: end them, too
     chosen = protocols or tuple(protocol_names())
     some = [PlantingOptions(chosen, seed, number, seconds, part) for seed in seeds]
     runs = [] if no_control else _printed(control(some[0]))

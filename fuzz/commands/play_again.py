@@ -30,6 +30,8 @@ def play_again(identifier: str, target: str | None, options: Options) -> int:
     if options["target_command"]:
         started = ["--target-command", options["target_command"], "--ready-timeout", str(options["ready_timeout"])]
         words = [words[0], words[1], *words[3:], *started]
+    if words[0] == "test":
+        words += [word for one in options["listeners"] for word in ("--listener", one)]
     click.echo(f"wireproof {shlex.join(words)}", err=True)
     code = COMMANDS[words[0]].main(args=words[1:], prog_name=f"wireproof {words[0]}", standalone_mode=False)
     code = code if isinstance(code, int) else GONE

@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from wireproof.conformance.commands.target_options import target_of
+from wireproof.conformance.commands.target_options import listeners_of, target_of
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import StartError
+from wireproof.fuzz.commands.features import LISTENERS, check_listeners_of
 from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.commands.play_again import play_again
 from wireproof.fuzz.commands.server import checked
@@ -38,6 +39,7 @@ GONE, REPRODUCED = 0, 1
 @click.option(
     "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
 )
+@LISTENERS
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.option(
     "--runs",
@@ -132,5 +134,6 @@ def _on_server(found: FuzzFinding, text: str | None, options: Options) -> str | 
     context = _context(found)
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
-        with LiveTarget(context, address, target.server) as live:
+        with LiveTarget(context, address, target.server, listeners=listeners_of(options)) as live:
+            check_listeners_of(live, found.script)
             return shown(live, found) if found.engine == "server" else unlike_reference(live, found)

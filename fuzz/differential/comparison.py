@@ -10,6 +10,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.differential.answer_views import (
     CLOSED,
     NOTHING,
+    ChosenId,
     ComparedAnswer,
     ConnectionView,
     TimeUntilExpiry,
@@ -120,7 +121,7 @@ def _mismatch(answers: Sequence[ComparedAnswer]) -> Mismatch | None:
 
 
 def _shown(value: object) -> str:
-    return str(value) if isinstance(value, TimeUntilExpiry) else describe(value)
+    return str(value) if isinstance(value, TimeUntilExpiry | ChosenId) else describe(value)
 
 
 def _kind(one: ComparedAnswer) -> str:

@@ -63,7 +63,7 @@ def sources(context: FuzzContext, suite: Suite) -> Iterator[Source]:
         if any(step["do"] == "secure" for step in one["steps"]):
             continue  # the other server may have no certificate
         steps = one["steps"]
-        script = tuple(script_actions(steps, context))
+        script: Script = tuple(script_actions(steps, context))
         asked, kinds = _asked(steps), asks.get(one["id"], frozenset())
         about = script, tuple(one["clauses"]), one["level"] == "MAY"
         yield Source(*about, _expects(steps), waited, asked, aliases, kinds)

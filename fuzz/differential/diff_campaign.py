@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from wireproof.conformance.model.actions import Action, Read, Sleep, Write
+from wireproof.conformance.model.actions import Read, Sleep, Write
 from wireproof.conformance.suite.cases import Suite
 from wireproof.fuzz.differential.broken_clause import clause_by_cases
 from wireproof.fuzz.differential.clause_attribution import ClauseAttribution
@@ -22,7 +22,7 @@ from wireproof.fuzz.live.live_campaign import CampaignProgress
 from wireproof.fuzz.live.mutators import mutated
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Script, ScriptStep
 
 __all__ = ["Cluster", "DiffCampaign", "DiffLimits"]
 
@@ -278,7 +278,7 @@ def _is_served(server: ComparedServer, play: Play) -> bool:
     return play.death is None and server.play((), SERVED).serves
 
 
-def _settled(script: Script) -> Iterator[Action]:
+def _settled(script: Script) -> Iterator[ScriptStep]:
     """Yield the script with time for answers, and with nothing pending when it turns to another connection.
 
     Which of two connections a server reads first carries no meaning.

@@ -15,7 +15,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.live.execution import PROBE, PROBES
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
-from wireproof.fuzz.script import to_json
+from wireproof.fuzz.script import Restart, to_json
 from wireproof.protocols import Request, Role
 from wireproof.protocols.dissect import Dissection
 
@@ -46,6 +46,7 @@ def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, tra
     text = environment.get_template("replay.py.j2").render(
         finding=finding,
         listeners=sorted({step.listener for step in finding.script if isinstance(step, Open)} - {""}),
+        restarts=any(isinstance(step, Restart) for step in finding.script),
         script=json.dumps(to_json(finding.script), indent=1),
         came=json.dumps(came),
         probe=b"".join(map(context.encode, context.probe)).hex(),

@@ -13,6 +13,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.script import Restart, ScriptStep
 from wireproof.fuzz.server_transports import Transport
 from wireproof.fuzz.store_steps import (
     AdvanceStep,
@@ -56,7 +57,7 @@ class StoreCheck:
         self.known_ids: dict[int, list[bytes]] = {}
         """Size in bytes -> ids of that size in replies to the greeting; requests may name them."""
         self.done: list[Step] = []
-        self.script: list[Action] = []
+        self.script: list[ScriptStep] = []
         self.trace = Trace()
         self._lines: dict[str, Client] = {}
         self._links: dict[str, str] = {}
@@ -110,8 +111,9 @@ class StoreCheck:
         self._settle()
         if isinstance(self.model, LastingModel) and self.transport.restart(is_killed=is_killed):
             self.done.append(step)
+            self.script.append(Restart(is_killed))
             for name in self.connections:
-                self._keep(Shut(name, "close"), Answer(Kind.CLOSED, 0.0))
+                self.trace.append(TraceEvent(self.elapsed_ns // 1000, name, Kind.CLOSED))
                 self._forget(name, self.transport.now_ns())
             self.model.restarted(Window(self.transport.now_ns(), self.transport.now_ns()))
 
@@ -122,9 +124,8 @@ class StoreCheck:
 
     def _keep(self, action: Action, answer: Answer) -> None:
         if not (isinstance(action, Read) and answer.kind is Kind.SILENT):
-            at_us = (self.transport.now_ns() - self._began) // 1000
             data = action.data if isinstance(action, Write) and answer.kind is Kind.SENT else answer.data
-            self.trace.append(TraceEvent(at_us, getattr(action, "connection", ""), answer.kind, data))
+            self.trace.append(TraceEvent(self.elapsed_ns // 1000, getattr(action, "connection", ""), answer.kind, data))
         if not isinstance(action, Read):
             self.script.append(action)
         elif answer.kind is Kind.RECEIVED:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wireproof.conformance.model.actions import Action, Open, Shut, Write
+from wireproof.conformance.model.actions import Open, Shut, Write
 from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.findings.shrink import fewer, smaller
 from wireproof.fuzz.live.canaries import with_fresh_canaries
@@ -14,7 +14,7 @@ from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, judged
 from wireproof.fuzz.live.token_substitution import on_other_connections
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Script, ScriptStep
 
 __all__ = ["Attributed", "Attribution", "joined", "without_last_closes"]
 
@@ -160,7 +160,7 @@ def without_last_closes(script: Script) -> Script:
     A close with unread replies resets the connection, and the server may lose what was written just before: whether it
     met that depends on its speed.
     """
-    kept: list[Action] = []
+    kept: list[ScriptStep] = []
     opened_again: set[str] = set()
     for step in reversed(script):
         if isinstance(step, Open):
@@ -174,7 +174,7 @@ def joined(scripts: Sequence[Script]) -> Script:
     """Return the scripts as one; each uses connections of its own, which are closed at its end."""
     if len(scripts) == 1:
         return tuple(scripts[0])
-    steps: list[Action] = []
+    steps: list[ScriptStep] = []
     for number, script in enumerate(scripts):
         steps += on_other_connections(script, lambda name, number=number: f"{number}.{name}")  # type: ignore[misc]
         names = dict.fromkeys(step.connection for step in script if isinstance(step, Open))

@@ -17,7 +17,7 @@ from wireproof.fuzz.live import seed_scripts
 from wireproof.fuzz.live.canaries import canary, renumbered
 from wireproof.fuzz.live.required_features import needs
 from wireproof.fuzz.live.token_substitution import SHORTEST, TokenSubstitution, has_placeholders
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Script, ScriptStep
 from wireproof.fuzz.seeds import by_state, conversations, exchanges
 from wireproof.fuzz.state_paths import examples
 from wireproof.protocols import LocalProtocolError, Message, Request, Role, protocol
@@ -307,7 +307,7 @@ class FuzzContext:
         """Return the script with one write for each request, where a write holds only requests."""
         return tuple(one for step in script for one in self._apart(step))
 
-    def _apart(self, step: Action) -> Iterator[Action]:
+    def _apart(self, step: ScriptStep) -> Iterator[ScriptStep]:
         found, whole = self.requests(step.data) if isinstance(step, Write) else ([], False)
         if isinstance(step, Write) and whole and len(found) > 1:
             yield from (Write(step.connection, self.encode(one)) for one in found)

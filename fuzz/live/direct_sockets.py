@@ -299,7 +299,7 @@ class DirectSockets:
         wire = _Stream(sock, self._buffer, unread=action.unread) if is_stream else _Datagrams(sock)
         self._wires[action.connection] = wire
         with suppress(OSError):
-            if self.address.scheme == "tcp":
+            if self._addresses[action.listener].scheme == "tcp":
                 return Kind.OPENED, str(sock.getsockname()[1]).encode()
         return Kind.OPENED, b""
 

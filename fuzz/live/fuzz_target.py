@@ -96,6 +96,10 @@ class LiveTarget:
         printed = self.server.listeners if self.server else {}
         return {**{name: parse_address(text) for name, text in printed.items()}, **self._listeners}
 
+    def unknown_listeners(self, script: Script) -> list[str]:
+        """Return the names of the listeners to which a script connects and whose address is not known."""
+        return sorted({one.listener for one in script if isinstance(one, Open)} - {""} - self.listeners.keys())
+
     def restart(self, why: str) -> bool:
         """Restart the server if we started it; return whether it was restarted. Raises `StartError`."""
         if self.server is None:

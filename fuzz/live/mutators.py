@@ -26,13 +26,13 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import renumbered
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
 from wireproof.fuzz.live.deliberate import deliberate
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.live.writes import a_write, with_data, writes
-from wireproof.fuzz.script import Script, size
+from wireproof.fuzz.script import Script, ScriptStep, size
 
 __all__ = ["MUTATORS", "Mutator", "lie_in_a_field", "lies", "mutated", "mutated_by", "pipelined", "touched_up"]
 
@@ -86,7 +86,7 @@ def touched_up(random: Random, script: Script, context: FuzzContext) -> tuple[Sc
 
 def pipelined(script: Script) -> Script:
     """Return the script without the reads between two writes on one connection, which become one write."""
-    steps: list[Action] = []
+    steps: list[ScriptStep] = []
     for step in script:
         last = steps[-1] if steps else None
         before = steps[-2] if isinstance(last, Read) and len(steps) > 1 else last
@@ -217,13 +217,13 @@ def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
 
 def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
     """Interleave another script, or a copy of this one, on connections of its own; its names stay or change."""
-    one, two, mixed = list(script), _elsewhere(random, script, context), list[Action]()
+    one, two, mixed = list(script), _elsewhere(random, script, context), list[ScriptStep]()
     while one and two:
         mixed.append((one if random.random() < 0.5 else two).pop(0))
     return (*mixed, *one, *two)
 
 
-def _elsewhere(random: Random, script: Script, context: FuzzContext) -> list[Action]:
+def _elsewhere(random: Random, script: Script, context: FuzzContext) -> list[ScriptStep]:
     """Return a script of the pool, or a copy of this one, on connections that this one does not have."""
     other = random.choice((script, random.choice(context.others or [script])))
     if random.random() < 0.5:
@@ -335,7 +335,7 @@ def drip(random: Random, script: Script, context: FuzzContext) -> Script:
     at, action = found
     data = action.data
     cuts = sorted({0, len(data), *(random.randrange(len(data) + 1) for _ in range(random.randint(1, 4)))})
-    pieces: list[Action] = []
+    pieces: list[ScriptStep] = []
     for first, last in pairwise(cuts):
         pieces += [Write(action.connection, data[first:last]), Sleep(random.choice((0.0, 0.001, 0.005)))]
     if random.random() < WHILE_OTHERS:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from zlib import crc32
 
-from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Write
+from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Script, ScriptStep
 from wireproof.protocols import Message, Role
 from wireproof.protocols.dissect import Dissection
 
@@ -37,7 +37,7 @@ def has_placeholders(script: Script) -> bool:
     return any(isinstance(step, Write) and PLACEHOLDER.search(step.data) for step in script)
 
 
-def on_other_connections(script: Iterable[Action], name: Callable[[str], str]) -> list[Action]:
+def on_other_connections(script: Iterable[ScriptStep], name: Callable[[str], str]) -> list[ScriptStep]:
     """Return the steps with connections renamed by `name`, and their placeholders with them."""
     steps = list(script)
     names = {step.connection for step in steps if isinstance(step, ON_A_CONNECTION)}
@@ -45,7 +45,7 @@ def on_other_connections(script: Iterable[Action], name: Callable[[str], str]) -
     return [_on_other_connection(step, name, heads) for step in steps]
 
 
-def _on_other_connection(step: Action, name: Callable[[str], str], heads: dict[bytes, bytes]) -> Action:
+def _on_other_connection(step: ScriptStep, name: Callable[[str], str], heads: dict[bytes, bytes]) -> ScriptStep:
     def other(found: re.Match[bytes]) -> bytes:
         head, rest = found[0][:SHORTEST], found[0][SHORTEST:]
         return heads.get(head, head) + rest

@@ -27,7 +27,7 @@ from wireproof.fuzz.live_settings import broken_now
 from wireproof.fuzz.parser_input import Endpoint, combinations
 from wireproof.fuzz.promotion.naming import Naming
 from wireproof.fuzz.promotion.promoted_steps import steps_of
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Restart, Script
 from wireproof.mutants.registry import server_mutants
 from wireproof.protocols import ErrorCode, Request, protocol
 
@@ -67,8 +67,10 @@ def _in_reference(found: FuzzFinding) -> str | None:
 def entry_of(found: FuzzFinding, clause: str, name: str | None) -> tuple[str, Entry] | None:
     """Return (`cases` or `frames`, the entry) for a finding; None if only its input can be kept.
 
-    Raises `StepsError` for a script that no case can express.
+    Raises `StepsError` for a script that no case can express, `PromotionError` for one that restarts the server.
     """
+    if any(isinstance(step, Restart) for step in found.script):
+        raise PromotionError("the finding restarts its server, which no case can")
     if found.script:
         context = FuzzContext(found.protocol, found.profile, found.variant)
         return "cases", _case(found, clause, name, context, steps_of(found.script, context))

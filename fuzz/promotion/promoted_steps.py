@@ -14,7 +14,7 @@ from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.simulated import new_server, simulated
 from wireproof.fuzz.promotion.naming import Naming
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Script, ScriptStep
 from wireproof.protocols import Message, ProtocolError, Push, Request, Role
 from wireproof.protocols.connection import Client
 from wireproof.protocols.dissect import Frame
@@ -93,7 +93,7 @@ class _CaseWriter:
         self.steps.append({"alive": True})
         return self.steps
 
-    def _do(self, step: Action) -> None:
+    def _do(self, step: ScriptStep) -> None:
         match step:
             case Open(name):
                 self._open(name, step)
@@ -150,7 +150,7 @@ class _CaseWriter:
         else:
             del self._lines[name]
 
-    def _flush(self, step: Action) -> None:
+    def _flush(self, step: ScriptStep) -> None:
         """Write a step of what was sent and of all replies."""
         name = getattr(step, "connection", "")
         mine = {name} if self._sends else set()

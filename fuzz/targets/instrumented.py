@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -81,6 +82,18 @@ def seed_bug() -> None:
 
 
 def fuzz(one_input: Callable[[bytes], None], *options: str) -> None:
-    """Fuzz until libFuzzer's options in `sys.argv` end it; `options` are defaults that `sys.argv` may override."""
-    atheris.Setup([sys.argv[0], *options, *sys.argv[1:]], one_input)
+    """Fuzz until libFuzzer's options in `sys.argv` end it; `options` are defaults that `sys.argv` may override.
+
+    An input that breaks something is written once Python has ended, which takes seconds on a busy machine and resets
+    the handlers of signals before it frees its objects: the timer of `-timeout` would end the process without a word.
+    """
+
+    def checked(data: bytes) -> None:
+        try:
+            one_input(data)
+        except BaseException:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise
+
+    atheris.Setup([sys.argv[0], *options, *sys.argv[1:]], checked)
     atheris.Fuzz()

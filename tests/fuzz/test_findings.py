@@ -42,7 +42,7 @@ def test_what_is_stored_is_what_is_read_and_keeps_the_schema() -> None:
         ({"schema": "other/1"}, "expected a finding of schema wireproof.finding/1, got 'other/1'"),
         ({"data": "0"}, "no finding: ValueError"),
         ({"again": None}, "no finding: TypeError"),
-        ({"script": [{"do": "dance"}]}, "read, secure, shut or wait, got {'do': 'dance'}"),
+        ({"script": [{"do": "dance"}]}, "secure, shut, wait or restart, got {'do': 'dance'}"),
         ({"script": [{"do": "open"}]}, "step 0: KeyError: 'connection'"),
         ({"script": [{"do": "shut", "connection": "a", "how": "slam"}]}, "step 0: expected open"),
     ],

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 
+import jsonschema_rs
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("hypothesis")
 
+from tests.places import ROOT
+from wireproof.cli import command
+from wireproof.conformance.model.trace import Trace
+from wireproof.fuzz import live_settings
+from wireproof.fuzz.findings.evidence import write_evidence
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import load, save
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.reproduction import play_steps
+from wireproof.fuzz.script import Restart, ScriptError
+from wireproof.fuzz.script import closing as played_to_the_end
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.state_machine import Preset, run
 from wireproof.fuzz.step_failure import Setting, StepFailure
-from wireproof.fuzz.store_steps import ConnectStep, RequestStep, RestartStep, describe_step
+from wireproof.fuzz.store_steps import ConnectStep, RequestStep, RestartStep, describe_step, script_of, steps_of
 from wireproof.protocols.namechan import Replay
 from wireproof.protocols.namechan.requests import Connect, HookCreate, HookPublish, Subscribe, Version
 
@@ -96,3 +112,66 @@ def test_its_folder_is_gone_in_the_end() -> None:
     transport.close()
 
     assert not there.exists()
+
+
+MUTANT = "restart-last-twice"
+STEPS = (
+    ConnectStep("h", "hook"),
+    RequestStep("h", (PERSISTENT, HookPublish(b"q", b"one"))),
+    RestartStep(True),
+    ConnectStep("a"),
+    RequestStep("a", (Version(), Connect(id=b"c"))),
+    RequestStep("a", (Subscribe(b"q", Replay.FROM_BEGINNING),)),
+)
+
+
+@pytest.fixture
+def finding(tmp_path: Path) -> Path:
+    """The folder of a finding that the mutant shows after a restart."""
+    failure = play_steps(STEPS, Setting(CONTEXT, partial(InProcess, *MADE, mutant=MUTANT, is_lasting=True)))
+    assert failure is not None
+    what = failure.violation
+    script = tuple(failure.check.script)
+    found = FuzzFinding("machine", what.invariant, what.detail, what.shape, *MADE, what.clause, script=script)
+    folder = save(tmp_path, found)
+    assert folder is not None
+    write_evidence(folder, found, CONTEXT, failure.check.trace)
+    return folder
+
+
+def replay(finding: Path, *words: str) -> str:
+    return CliRunner().invoke(command, ["replay", str(finding), *words]).output
+
+
+def test_a_finding_holds_its_restarts(finding: Path) -> None:
+    schema = json.loads((ROOT / "reports" / "schema" / "finding.schema.json").read_text())
+    jsonschema_rs.validate(schema, json.loads((finding / "finding.json").read_text()))
+
+    steps = list(steps_of(load(finding).script, CONTEXT))
+
+    assert steps == list(STEPS)
+    assert list(steps_of(script_of(steps, CONTEXT), CONTEXT)) == steps
+
+
+def test_its_replay_restarts_the_server(finding: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert replay(finding).startswith("GONE")
+
+    monkeypatch.setattr(live_settings, "InProcess", partial(InProcess, mutant=MUTANT))
+    again = replay(finding)
+
+    assert again.startswith("REPRODUCED")
+    assert "  3. the server is killed, and starts again\n" in again
+
+
+def test_its_server_is_started_again_nowhere_else(finding: Path) -> None:
+    assert "in this process only: name no target" in replay(finding, "tcp://127.0.0.1:1")
+    with pytest.raises(ScriptError, match="restarts its server"):
+        list(played_to_the_end((Restart(True),), Trace()))
+    promoted = CliRunner().invoke(command, ["fuzz", "promote", str(finding), "--clause", "NCH-SUBSCRIBE-1"])
+    assert "the finding restarts its server, which no case can" in promoted.output
+
+
+def test_its_script_asks_for_the_restart(finding: Path) -> None:
+    done = subprocess.run([sys.executable, finding / "replay.py"], capture_output=True, text=True)
+
+    assert "It asks you to end the server and to start it again" in done.stdout

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -178,6 +180,56 @@ def test_a_target_that_cannot_be_loaded_is_no_quiet_run(tmp_path: Path) -> None:
 
     assert result.crash is None
     assert result.found or "No module named" in result.output
+
+
+TARGET = """
+import signal, sys, time
+from wireproof.fuzz.targets.instrumented import fuzz
+
+class SlowToFree:
+    def __del__(self):
+        time.sleep({slow})
+
+def one_input(data):
+    {does}
+
+sys.modules["slow to free"] = SlowToFree()
+fuzz(one_input, "-timeout=1")
+"""
+
+
+def fuzzed(folder: Path, monkeypatch: pytest.MonkeyPatch, *, does: str, slow: float = 0) -> FuzzerResult:
+    """Run a target of its own under atheris; what Python holds at its end takes `slow` seconds to be freed."""
+    if not coverage_guided.is_available():
+        pytest.skip("no atheris here")
+    (folder / "slow_target.py").write_text(TARGET.format(does=does, slow=slow), encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    monkeypatch.setattr(coverage_guided, "_options", lambda *given: ["-runs=10"])
+    monkeypatch.setattr(coverage_guided, "END_S", 10)
+    (folder / "corpus").mkdir()
+    target = CodeTarget("parser", "slow_target", lambda name, data: None, lambda name: [b"abcd"])
+    return coverage_guided.run(target, "throttr", folder / "corpus", executions=10)
+
+
+def test_an_input_is_kept_where_python_is_slow_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fuzzed(tmp_path, monkeypatch, does='raise ValueError("wrong")', slow=1.5).crash is not None
+
+
+def test_a_fuzzer_that_a_signal_ends_is_no_quiet_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ChildProcessError, match="the fuzzer of parser was ended by SIGKILL after 0 executions"):
+        fuzzed(tmp_path, monkeypatch, does="signal.raise_signal(signal.SIGKILL)")
+
+
+def test_a_signal_that_ends_a_command_ends_its_engines_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def waiting() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        click.echo("engines are ended")
+
+    monkeypatch.setattr(LazyGroup, "get_command", lambda *given: waiting)
+
+    assert CliRunner().invoke(fuzz, ["parser"]).output == "engines are ended\n"
 
 
 def test_an_input_that_does_not_end_is_described(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,8 @@ MUTANTS = (
                   "for one in list(self._kept):", "    try: await self.unsubscribe(one)", "    except ClientError: pass")),
     mutant("patient", "A request waits for its answer for ever.", "24",
            edit("Client._deadline", "asyncio.timeout(self.timeout)", "asyncio.timeout(self.timeout + 60)")),
+    mutant("patient-with-the-version", "The version of the server is waited for for ever.", "24",
+           edit("ServerConnection._dial", "async with asyncio.timeout(self._timeout):", "async with asyncio.timeout(None):")),
     mutant("pings-put-deadlines-off", "A Ping gives a request more time.", "24",
            edit("Client._deadline", "async with asyncio.timeout(self.timeout):\n                yield",
                 "async with asyncio.timeout(self.timeout) as self.deadline:", "    yield"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 from wireproof.conformance.commands.mutation import command
 from wireproof.conformance.mutation import client_kills, clients
 from wireproof.conformance.mutation.clients import ClientMutationRun
+from wireproof.conformance.mutation.last_kills import read_last_kills
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.mutants.registry import client_mutants
@@ -101,26 +103,59 @@ def test_one_that_is_killed_exits_0_and_one_that_is_unknown_is_a_usage_error() -
     assert "long-names-cut: sdk-refused/key-too-long.256 THR-CLIENT-2" in right.output
 
 
-def run_by_case(monkeypatch: pytest.MonkeyPatch, *names: str) -> Result:
+NAMES = ("got-quota-and-ttl-swapped", "long-names-cut", "unknown-status-is-success", "pushes-twice")
+
+
+def by_case(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     known = {name: one for name, one in client_mutants("throttr").items() if name in names}
     for where in ("wireproof.mutants.registry", "wireproof.conformance.mutation.clients"):
         monkeypatch.setattr(f"{where}.client_mutants", lambda protocol: known)
     monkeypatch.setattr(client_kills, "applicable", few)
-    return CliRunner().invoke(command, ["throttr", "--role", "client", "--variant", "uint32", "--by-case", "--details"])
 
 
-def test_a_case_that_kills_no_mutant_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = run_by_case(monkeypatch, "got-quota-and-ttl-swapped")
+def run_by_case(folder: Path) -> Result:
+    kept = ["--previous", str(folder / "kills.json")]
+    return CliRunner().invoke(
+        command, ["throttr", "--role", "client", "--variant", "uint32", "--by-case", "--details", *kept]
+    )
+
+
+def test_a_case_that_kills_no_mutant_fails_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_case(monkeypatch, "got-quota-and-ttl-swapped")
+    result = run_by_case(tmp_path)
 
     assert result.exit_code == 1
     assert "1 of 1 mutants of the client killed" in result.output
     assert "sdk-query/reply kills got-quota-and-ttl-swapped" in result.output
     assert "kills nothing: sdk-refused/key-too-long kills no mutant" in result.output
+    kept = read_last_kills(tmp_path / "kills.json", "throttr client")
+    assert kept == {"sdk-query/reply": "sdk-query/reply.whole|got-quota-and-ttl-swapped"}
 
 
-def test_cases_that_kill_a_mutant_each_pass_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("got-quota-and-ttl-swapped", "long-names-cut", "unknown-status-is-success", "pushes-twice")
-    result = run_by_case(monkeypatch, *names)
+def test_cases_that_kill_a_mutant_each_pass_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_case(monkeypatch, *NAMES)
+    result = run_by_case(tmp_path)
 
     assert result.exit_code == 0, result.output
     assert "0 kill none" in result.output
+
+
+def test_what_a_case_killed_last_time_is_played_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_case(monkeypatch, *NAMES)
+    found = client_kills.client_kills(RUN)
+    cases = {case: str(kill) for case, kill in found.killed.items()}
+
+    again = client_kills.client_kills(RUN, last=cases)
+    elsewhere = client_kills.client_kills(RUN, last={**cases, "sdk-query/reply": "sdk-query/reply.whole|pushes-twice"})
+
+    assert again.killed == found.killed
+    assert again.plays == len(cases)
+    assert elsewhere.killed["sdk-query/reply"].mutant == "got-quota-and-ttl-swapped"
+    assert elsewhere.plays > len(cases)
+
+
+def test_a_kill_of_this_run_needs_no_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_case(monkeypatch, *NAMES)
+    known = client_kills.client_kills(RUN).killed
+
+    assert client_kills.client_kills(RUN, known.values()).plays == 0

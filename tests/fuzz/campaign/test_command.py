@@ -25,7 +25,8 @@ from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board
 from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares
-from wireproof.fuzz.campaign.history import History
+from wireproof.fuzz.campaign.history import History, Point
+from wireproof.fuzz.campaign.history_page import chart, in_own_time, totals
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
 from wireproof.fuzz.commands import campaign as module
 from wireproof.fuzz.commands.group import command as fuzz
@@ -289,7 +290,22 @@ def test_the_page_shows_all_campaigns_on_a_corpus(tmp_path: Path, monkeypatch: p
     assert found.id in text
     assert "no sevens" in text
     assert text.count("<svg") == 2
+    assert re.search(r"<figcaption><b>parser</b> [0-9,]+ (edges|states)", text)
+    assert "<b>all engines</b> 1 finding<" in text
     assert not re.search(r"(?:src|href)=|@import|url\(", text)
+
+
+def test_a_chart_counts_the_time_of_its_engine_alone() -> None:
+    def point(run: int, at: float, engine: str, seconds: float, reached: int) -> Point:
+        return Point(run, at, engine, 10, seconds, reached, "edges", 1, 0)
+
+    points = [point(1, 10, "parser", 4, 5), point(1, 20, "store", 9, 7), point(2, 30, "parser", 1, 3)]
+    own = in_own_time([one for one in points if one.engine == "parser"])
+
+    assert own == [(4, 5), (5, 3)]
+    assert [(one.engine, one.seconds, one.reached) for one in totals(points)] == [("parser", 5, 5), ("store", 9, 7)]
+    drawn = chart("parser", "edges", own)
+    assert (drawn.line, drawn.most) == ("0.0,120.0 480.0,120.0 480.0,0.0 600.0,0.0", 5)
 
 
 def test_a_finding_of_an_earlier_campaign_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

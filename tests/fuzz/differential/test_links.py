@@ -21,9 +21,12 @@ from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
+from wireproof.protocols.messages import Request
+from wireproof.protocols.namechan import requests as namechan
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login, Publish, Subscribe
 
 CONTEXT = FuzzContext("psrt", "1", "standard")
+NAMECHAN = FuzzContext("namechan", "1", "standard")
 
 
 def asking(name: str, *requests: object) -> Script:
@@ -38,6 +41,23 @@ SESSION = (
     *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
     Read("d", 0.02),
 )
+
+
+def namechan_session(*topics: bytes) -> Script:
+    """Return a script that makes queues, subscribes and unsubscribes them."""
+
+    def says(name: str, *requests: Request) -> Script:
+        return tuple(one for asked in requests for one in (Write(name, NAMECHAN.encode(asked)), Read(name, 0.02)))
+
+    made = says("h", *(namechan.HookCreate(topic, 0, 0, 0) for topic in topics))
+    asked = says("a", *map(namechan.Subscribe, topics), *map(namechan.Unsubscribe, topics))
+    return (
+        Open("h", "hook", listener="hook"),
+        *made,
+        Open("a"),
+        *says("a", namechan.Version(), namechan.Connect(id=b"c")),
+        *asked,
+    )
 
 
 def on_another(script: Script, seed: int) -> Play:
@@ -97,3 +117,20 @@ def test_servers_alike_show_nothing() -> None:
 
     assert list(campaign.run()) == []
     assert list(sources(CONTEXT, load_suite("psrt")))
+
+
+def test_ids_that_a_server_chooses_may_differ() -> None:
+    fresh, used = (SimulatedServer(one, NAMECHAN) for one in "ab")
+    used.play(namechan_session(b"before"))
+    plays = [one.play(namechan_session(b"one", b"two")) for one in (fresh, used)]
+
+    assert plays[0].lines[1].received != plays[1].lines[1].received
+    assert list(differences(plays)) == []
+
+
+def test_ids_must_stay_what_the_server_chose() -> None:
+    sides = [SimulatedServer("a", NAMECHAN), SimulatedServer("b", NAMECHAN, mutant="unsubscribed-without-id")]
+    (found,) = differences([one.play(namechan_session(b"one", b"two")) for one in sides])
+
+    assert found.shape == "UNSUBSCRIBE: UNSUBSCRIBED.id differs"
+    assert found.texts == ("id = 1 (topic 1 that came)", "id = 0 (topic 3 that came)")

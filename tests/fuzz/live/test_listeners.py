@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jsonschema_rs
@@ -12,7 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.places import ROOT
-from wireproof.conformance.model.actions import Open
+from wireproof.cli import command as wireproof
+from wireproof.conformance.model.actions import Open, Shut
+from wireproof.fuzz.commands import campaign
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
@@ -80,4 +84,88 @@ def test_a_finding_keeps_its_listeners_and_its_replay_asks_for_them(tmp_path: Pa
     assert load(folder).script == script
     done = subprocess.run([sys.executable, folder / "replay.py", "127.0.0.1", "1"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert "HOST PORT hook=PORT" in done.stdout
+    assert "HOST PORT hook=PORT|PATH" in done.stdout
+
+
+def test_the_script_of_a_finding_goes_to_the_path_of_a_listener(tmp_path: Path, served: tuple[str, str]) -> None:
+    address, hook = served
+    folder = Path(kept(tmp_path, "server"))
+    write_evidence(folder, load(folder), NAMECHAN, ())
+
+    port, path = address.rpartition(":")[2], hook.removeprefix("unix://")
+    words = [sys.executable, folder / "replay.py", "127.0.0.1", port, f"hook={path}"]
+    done = subprocess.run(words, capture_output=True, text=True)
+
+    assert "h opened\na opened\n" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    with serving(tmp_path_factory.mktemp("served") / "hook") as found:
+        yield found
+
+
+@contextmanager
+def serving(hook: Path) -> Iterator[tuple[str, str]]:
+    """Yield the address of a server, and that of its hook."""
+    words = [sys.executable, "-m", "wireproof", "serve", "namechan", "--port", "0", "--publish-command-socket", hook]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}) as server:
+        assert server.stdout is not None
+        lines = [server.stdout.readline().split() for _ in range(2)]
+        yield lines[0][1], lines[1][2]
+        server.terminate()
+
+
+def said(code: int, *words: str) -> str:
+    done = CliRunner().invoke(wireproof, list(words))
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def kept(folder: Path, engine: str) -> str:
+    script = (Open("h", "hook", listener="hook"), Open("a"), Shut("h", "close"), Shut("a", "close"))
+    spoken = NAMECHAN.name, NAMECHAN.profile, NAMECHAN.variant
+    found = FuzzFinding(engine, "the process stays", "it died", "died", *spoken, state="somewhere", script=script)
+    folder = save(folder, found) or folder
+    return str(folder)
+
+
+@pytest.mark.parametrize("engine", ["server", "differential"])
+def test_a_finding_is_replayed_where_its_listeners_are(engine: str, tmp_path: Path, served: tuple[str, str]) -> None:
+    address, hook = served
+    finding = kept(tmp_path, engine)
+
+    assert "expected --listener hook=ADDRESS: the finding connects there" in said(2, "replay", finding, address)
+    assert "GONE" in said(0, "replay", finding, address, "--listener", f"hook={hook}")
+
+
+def test_a_case_is_played_again_where_the_listeners_are(served: tuple[str, str]) -> None:
+    address, hook = served
+    again = "replay", "hook/publish"
+
+    assert f"--listener hook={hook}" in said(0, *again, address, "--listener", f"hook={hook}")
+
+
+def test_a_campaign_knows_the_listeners_of_its_server(
+    tmp_path: Path, served: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(campaign, "TARGETS", {})
+    address, hook = served
+    places = ("--corpus", str(tmp_path / "corpus"), "--findings", str(tmp_path / "findings"), "--runs", "5")
+    words = ("fuzz", "campaign", "namechan", address, *places)
+
+    assert "expected --listener hook=ADDRESS" in said(2, *words, "--feature", "hook")
+    assert "server done: 5 executions" in said(0, *words, "--listener", f"hook={hook}")
+
+
+def test_servers_are_compared_at_the_listeners_of_each(tmp_path: Path) -> None:
+    with serving(tmp_path / "hook") as (address, hook):
+        _compared(tmp_path, address, hook)
+
+
+def _compared(tmp_path: Path, address: str, hook: str) -> None:
+    words = ("fuzz", "diff", "namechan", "simulation", address, "--runs", "2", "--findings", str(tmp_path))
+
+    assert "expected --listener hook=ADDRESS" in said(2, *words, "--feature", "hook")
+    assert " 0 findings" in said(0, *words, "--listener", f"hook={hook}")
+    assert "once, or once for each of 1 servers" in said(2, *words, *("--listener", f"hook={hook}") * 2)
