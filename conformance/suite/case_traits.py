@@ -98,11 +98,32 @@ def _has(spec: object, kinds: tuple[type, ...]) -> bool:
 
 
 def ends_connections(case: Case) -> bool:
-    """Say whether a case for SDKs ends a connection from the server's side."""
-    return any(
-        isinstance(one, CloseStep | ResetStep) or (isinstance(one, ScriptedMessage) and one.name in ("close", "reset"))
-        for one in parts(case.script)
+    """Say whether a case for SDKs ends a connection from the server's side while the SDK waits for an answer."""
+    return any(_ends(one) for one in parts(case.script))
+
+
+def _ends(step: msgspec.Struct) -> bool:
+    if getattr(step, "fails", None) is None:
+        return False
+    return isinstance(step, CloseStep | ResetStep) or any(
+        isinstance(one, ScriptedMessage) and one.name in ("close", "reset") for one in parts(step)
     )
+
+
+def pair_asked(case: Case) -> tuple[str, str] | None:
+    """Return the two requests of a case for SDKs that asks for one, then for another, and does nothing else."""
+    names = []
+    for one in case.script:
+        if not isinstance(one, AskStep) or len(one.ask) != 1 or one.fails is not None or one.cut != "whole":
+            return None
+        names += [part.name for part in parts(one.ask) if isinstance(part, ScriptedMessage)]
+    return (names[0], names[1]) if len(names) == 2 else None
+
+
+def breadth(case: Case) -> int:
+    """Return for how many different requests a case for SDKs asks."""
+    asked = tuple(one.ask for one in parts(case.script) if isinstance(one, AskStep))
+    return len({one.name for one in parts(asked) if isinstance(one, ScriptedMessage)})
 
 
 def waits(case: Case) -> bool:

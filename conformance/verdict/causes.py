@@ -3,10 +3,10 @@
 A cause is a death, a hang or a failure, with the smallest play that shows it and the plays that follow from it. What
 was found to be a consequence while the run was judged (`rests_on`, `held_back`) follows its cause. Besides, these come
 from one cause: deaths with the same end and the same last words; waits in vain for the reply to the same request, busy
-or idle; waits of an SDK whose connection has ended, one for each clause; answers that an SDK misreads behind the answer
-to the same request; failures that break the same clause at the same place; failures where the same large number was
-read at the same place. A combination, and a step that only prepares, follow a failure at the place where they stopped.
-What fails only under another segmentation has one cause for each clause that asks for the same verdict there.
+or idle; failures that break the same clause at the same place; failures where the same large number was read at the
+same place; what `sdk_causes` says of SDKs. A combination, and a step that only prepares, follow a failure at the place
+where they stopped. What fails only under another segmentation has one cause for each clause that asks for the same
+verdict there.
 """
 
 # Strategy
@@ -34,6 +34,7 @@ from wireproof.conformance.model.outcome import ANYWHERE
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.suite.combinations import is_combination
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.sdk_causes import disturbers, is_lost, sdk_keys
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -224,8 +225,9 @@ class _Groups:
             return key
 
         held: dict[tuple[object, ...], int] = {}
+        disturbed = disturbers(records)
         for one in records:
-            for key in _keys(one):
+            for key in sdk_keys(one, disturbed.get(one["record_id"])) or _keys(one):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, _Group] = {}
         for one in records:
@@ -336,14 +338,10 @@ def _keys(record: Record) -> list[tuple[object, ...]]:
     kind, place = _kind(record), _place(record)
     if record["delivery"] != WHOLE.name:
         return [("segmentation", record["blamed"])]
-    if kind is CauseKind.HANG and _extra(record).get("lost"):
-        return [(kind, "lost", record["blamed"])]
     if kind is CauseKind.HANG and place is None and _extra(record).get("hang"):
         return [(kind, record["expected"])]
     if place is None:
         return [(kind, record["blamed"], _plain(record["got"]))]
-    if behind := _extra(record).get("behind"):
-        return [(kind, "behind", behind, record["blamed"])]
     if kind is CauseKind.HANG and (hang := _extra(record).get("hang")):
         return [(kind, place[0], hang["busy"])]
     if kind is CauseKind.HANG:
@@ -397,4 +395,10 @@ def _size(record: Record) -> tuple[bool, int, int, int, str]:
     """Return what orders plays from small to large: whole ones, of a MUST, with few bytes and few writes."""
     sent = [one for one in record["exchange"] if one["direction"] == "sent"]
     size = sum(len(one["hex"]) for one in sent)
-    return record["delivery"] != WHOLE.name or not sent, size, len(sent), -len(record["clauses"]), record["case"]
+    return (
+        record["delivery"] != WHOLE.name or not (sent or is_lost(record)),
+        size,
+        len(sent),
+        -len(record["clauses"]),
+        record["case"],
+    )

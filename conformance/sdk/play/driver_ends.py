@@ -12,7 +12,7 @@ from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.run.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.suite.case_traits import ends_connections
+from wireproof.conformance.suite.case_traits import ends_connections, pair_asked
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
@@ -20,8 +20,10 @@ from wireproof.conformance.verdict.last_words import in_frame, last_words
 
 LOST = "lost"
 """What a record keeps of a driver that did not answer after its connection had ended."""
-ENOUGH = 8
+ENOUGH = 4
 """Cases that hung when the connection ended, and none that did not, after which others that end it are held back."""
+A_PUSH = "the event"
+"""What is expected where a push is to be reported."""
 MEASURED = 0.5
 """Seconds for which a driver that does not answer is watched."""
 REPORT = 400
@@ -41,7 +43,11 @@ async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: b
     `closing`: every step of the case was right before.
     """
     if outcome.verdict is Verdict.CRASH:
-        extra = {**outcome.extra, "process": driver_end(driver), **({"closing": True} if closing else {})}
+        end = driver_end(driver)
+        if end["names_a_cause"]:
+            first = str(outcome.got).partition("\n")[0]
+            outcome = replace(outcome, got=f"{first}: {end['said']}{in_frame(end)}")
+        extra = {**outcome.extra, "process": end, **({"closing": True} if closing else {})}
         return replace(outcome, extra=extra)
     if outcome.verdict is not Verdict.HANG:
         return outcome
@@ -62,6 +68,29 @@ def signature_of(outcome: Outcome) -> Signature | None:
     if outcome.verdict is Verdict.HANG and outcome.place is not None:
         return "hangs", outcome.place.reply_to
     return None
+
+
+class SpoiledAnswers:
+    """Requests whose answer an SDK does not take off the stream: whatever is asked next gets it, or waits behind it."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, str] = {}
+        """Such a request -> the case that found it."""
+
+    def judged(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return the outcome, as a consequence where the case asked for such a request and stopped behind it."""
+        place = outcome.place
+        if outcome.verdict not in (Verdict.FAIL, Verdict.HANG) or place is None or LOST in outcome.extra:
+            return outcome
+        pair = pair_asked(case)
+        if pair is not None and place.reply_to == pair[1] != pair[0] and place.asked == {*pair}:
+            self._first.setdefault(pair[0], case.id)
+            return outcome
+        of_a_push = str(outcome.expected).startswith(A_PUSH)
+        for name, first in self._first.items():
+            if name in place.asked and (name != place.reply_to or of_a_push):
+                return replace(outcome, extra={**outcome.extra, "rests_on": first})
+        return outcome
 
 
 class LostConnections:

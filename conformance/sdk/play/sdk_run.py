@@ -11,26 +11,34 @@ from enum import Enum
 from functools import cache
 
 from wireproof.conformance.model.outcome import Outcome, harness_error
-from wireproof.conformance.model.trace import Trace
-from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.play.driver_ends import LOST, LostConnections, detail_of, signature_of, with_driver_end
+from wireproof.conformance.sdk.play.driver_ends import (
+    LOST,
+    LostConnections,
+    SpoiledAnswers,
+    detail_of,
+    signature_of,
+    with_driver_end,
+)
 from wireproof.conformance.sdk.play.performer import Performer, play_live
-from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
+from wireproof.conformance.sdk.play.sdk_player import MISREAD, SdkPlayer
 from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.case_documents import read_cases
+from wireproof.conformance.suite.case_traits import breadth
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite, sdk_cases_in
 from wireproof.conformance.suite.documents import vectors_root
-from wireproof.conformance.suite.sdk_steps import SdkCaseFile
+from wireproof.conformance.suite.sdk_steps import LeaveStep, SdkCaseFile
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.values import Node
-from wireproof.conformance.verdict.records import Record, Run, record
+from wireproof.conformance.verdict.records import Record, Run, level_of, record
 from wireproof.protocols import Message, protocol
 
-__all__ = ["RESTARTS", "SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
+__all__ = ["RESTARTS", "SdkPlan", "in_order", "load_sdk_suite", "play_cases", "sdk_cases"]
 
 FIRST, LAST = ("requests",), ("combinations",)
 """Topics that are played first, so that what passes is known, and last: what they put together is known by then."""
@@ -67,6 +75,20 @@ def sdk_cases(name: str) -> tuple[Case, ...]:
             raise CaseError(f"sdk/{one.topic}.yaml: id {one.id!r} is used twice")
         seen.add(one.id)
     return tuple(cases)
+
+
+def in_order(cases: Sequence[Case], suite: Suite, profile: str) -> list[Case]:
+    """Return the cases of each topic as they are played: what asks for little, and what is required, comes first.
+
+    What passes is known then, so that less is taken for the cause of a hang.
+    """
+    topics, levels = list(dict.fromkeys(one.topic for one in cases)), list(Level)
+
+    def key(case: Case) -> tuple[int, int, int, int]:
+        level = levels.index(level_of(case, suite, profile))
+        return topics.index(case.topic), breadth(case), level, len(case.script)
+
+    return sorted(cases, key=key)
 
 
 @dataclass(frozen=True)
@@ -157,6 +179,7 @@ class CasesInTurn:
         self._plan, self._driver, self._report, self._most = plan, driver, report, restarts
         self._known = KnownCauses(restarts)
         self._lost = LostConnections()
+        self._spoiled = SpoiledAnswers()
         self._restarts = 0
         self._before: Played | None = None
         """The case that passed last on this process; it is not reported yet."""
@@ -187,8 +210,11 @@ class CasesInTurn:
             outcome = self._closing(case, outcome)
         elif outcome.verdict is Verdict.CRASH and not self._is_known(signature_of(outcome)):
             outcome, stuck = await self._whose(case, outcome, tag)
+        elif outcome.verdict is Verdict.HANG and not await self._began(outcome):
+            outcome, stuck = await self._without_the_last(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
+        outcome = self._spoiled.judged(case, outcome)
         self._lost.played(case, outcome)
         crash_signature = signature_of(outcome)
         if crash_signature is not None and not outcome.extra.keys() & {"closing", LOST}:
@@ -197,6 +223,16 @@ class CasesInTurn:
         if not ends and (self._driver.death is not None or (stuck and not await self._still_answers())):
             await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail_of(outcome))
         return ends
+
+    async def _began(self, outcome: Outcome) -> bool:
+        """Say whether a driver that hangs did anything of a case, or does anything else."""
+        return any(one.kind is Kind.RECEIVED for one in outcome.trace) or await self._still_answers()
+
+    async def _without_the_last(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
+        """Play a case again on a new driver, where the old one hung before it did anything of it."""
+        if not await self._again(f"after {case.id}", signature_of(outcome), detail_of(outcome), keep=True):
+            return outcome, True
+        return await _played(self._plan, self._driver, case, f"{tag}again-", self.one_at_a_time, closes=self._closes)
 
     def _is_known(self, crash_signature: Signature | None) -> bool:
         """Say whether the driver died in these words before, of the case that was played."""
@@ -213,7 +249,8 @@ class CasesInTurn:
             return Outcome(Verdict.PASS, outcome.trace, extra={"closing": self._died_closing[crash_signature]})
         self._died_closing[crash_signature] = case.id
         got = f"`close` ended the driver, after every step of the case was right: {outcome.got}"
-        return replace(outcome, expected="a driver that outlives `close`", got=got)
+        about = next((one for one in (*self._plan.suite.cases, *self._plan.cases) if _leaves(one)), case)
+        return replace(outcome, blamed=about.clauses[0], expected="a driver that outlives `close`", got=got)
 
     async def _whose(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
         """Find out which case a driver died of: this one, or the one before it, late. Return what this one is worth."""
@@ -274,6 +311,8 @@ class CasesInTurn:
             return False
         plan, took = self._plan, int((time.monotonic() - played.began) * 1e6)
         made = record(plan.run, plan.suite, played.case, played.outcome, duration_us=took)
+        if played.outcome.extra.get(MISREAD) and (clause := plan.suite.probe.get("numbers", {}).get("reported")):
+            made["extra"]["extreme"] = clause
         return bool(self._report(made, played.outcome))
 
     async def _again(self, why: str, crash_signature: Signature | None, detail: str, *, keep: bool = False) -> bool:
@@ -293,6 +332,11 @@ class CasesInTurn:
             await self._driver.restart(why)
             return True
         return False
+
+
+def _leaves(case: Case) -> bool:
+    """Say whether a case is about an SDK that is told to close."""
+    return any(isinstance(one, LeaveStep) for one in case.script)
 
 
 async def _played(
