@@ -110,14 +110,24 @@ def _ends(step: msgspec.Struct) -> bool:
     )
 
 
-def pair_asked(case: Case) -> tuple[str, str] | None:
-    """Return the two requests of a case for SDKs that asks for one, then for another, and does nothing else."""
-    names = []
+def asked_in_turn(case: Case) -> tuple[str, ...]:
+    """Return the requests of a case for SDKs that asks for one after the other, and does nothing else; else nothing."""
+    names: list[str] = []
     for one in case.script:
-        if not isinstance(one, AskStep) or len(one.ask) != 1 or one.fails is not None or one.cut != "whole":
-            return None
-        names += [part.name for part in parts(one.ask) if isinstance(part, ScriptedMessage)]
-    return (names[0], names[1]) if len(names) == 2 else None
+        if not isinstance(one, AskStep) or len(one.ask) != 1 or one.fails is not None or one.refused:
+            return ()
+        names += [part.name for part in parts(one.ask) if isinstance(part, ScriptedMessage)][:1]
+    return tuple(names)
+
+
+def pushes(case: Case) -> bool:
+    """Say whether a case for SDKs pushes a message of which they must tell."""
+    return any(
+        isinstance(part, ScriptedMessage) and part.name == "push"
+        for step in case.script
+        if getattr(step, "events", None) != "any"
+        for part in parts(step)
+    )
 
 
 def breadth(case: Case) -> int:

@@ -4,9 +4,8 @@ A cause is a death, a hang or a failure, with the smallest play that shows it an
 was found to be a consequence while the run was judged (`rests_on`, `held_back`) follows its cause. Besides, these come
 from one cause: deaths with the same end and the same last words; waits in vain for the reply to the same request, busy
 or idle; failures that break the same clause at the same place; failures where the same large number was read at the
-same place; what `sdk_causes` says of SDKs. A combination, and a step that only prepares, follow a failure at the place
-where they stopped. What fails only under another segmentation has one cause for each clause that asks for the same
-verdict there.
+same place; what `sdk_causes` says of SDKs. A combination, and a step that only prepares, follow what stopped at their
+place. What fails only under another segmentation has one cause for each clause that asks for the same verdict there.
 """
 
 # Strategy
@@ -18,8 +17,8 @@ verdict there.
 # place, if anything else did. A step that prepares says nothing about its own case; it joins in the same way, and what
 # nothing joins is a cause of its own, so that nothing the target did is nobody's.
 #
-# Deaths are told apart by their words, for those come from the place in the target where it happened. A death without
-# words is joined with others of the same end as long as they have a request in common.
+# Deaths are told apart by their words. One without words is joined with others of the same end while they have a request
+# in common.
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ from wireproof.conformance.model.outcome import ANYWHERE
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.suite.combinations import is_combination
 from wireproof.conformance.suite.segmentation import WHOLE
-from wireproof.conformance.verdict.sdk_causes import disturbers, is_lost, sdk_keys
+from wireproof.conformance.verdict.sdk_causes import disturbers, is_lost, sdk_keys, with_spoiled
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -136,9 +135,8 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
 
     What decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause.
     """
-    groups = _Groups([one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)])
-    found = [group.cause() for group in groups.made()]
-    return sorted(found, key=_rank)
+    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    return sorted((group.cause() for group in _Groups(with_spoiled(bad)).made()), key=_rank)
 
 
 def _rank(cause: Cause) -> tuple[bool, int, int, int, str]:
@@ -338,11 +336,10 @@ def _keys(record: Record) -> list[tuple[object, ...]]:
     kind, place = _kind(record), _place(record)
     if record["delivery"] != WHOLE.name:
         return [("segmentation", record["blamed"])]
-    if kind is CauseKind.HANG and place is None and _extra(record).get("hang"):
-        return [(kind, record["expected"])]
+    hang = _extra(record).get("hang") if kind is CauseKind.HANG else None
     if place is None:
-        return [(kind, record["blamed"], _plain(record["got"]))]
-    if kind is CauseKind.HANG and (hang := _extra(record).get("hang")):
+        return [(kind, record["expected"]) if hang else (kind, record["blamed"], _plain(record["got"]))]
+    if hang:
         return [(kind, place[0], hang["busy"])]
     if kind is CauseKind.HANG:
         return [(kind, place[0], record["blamed"]) if is_combination(record["case"]) else (kind, place[0])]

@@ -16,14 +16,45 @@ from wireproof.conformance.model.verdict import Verdict
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
-__all__ = ["disturbers", "is_lost", "sdk_keys"]
+__all__ = ["disturbers", "is_lost", "sdk_keys", "with_spoiled"]
 
 ALWAYS = re.compile(r"(?![0-9a-f… ]+$|.*[{\d])[^\d]+")
 """What is expected of every request alike: no bytes, no values."""
 ANY, SEVERAL = "*", 2
+MOST_SPOIL = 3
 UNREPORTED = "the event message"
 NONE = "none in "
+A_RESULT, AN_ERROR = "the result ", "the error "
+GOES_WRONG = (Verdict.FAIL, Verdict.LENIENT, Verdict.HANG)
+RESTS = {"rests_on", "held_back", "lost", "spoils"}
+"""What says where a play follows from, or that it shows a cause."""
 Key = tuple[object, ...]
+
+
+def with_spoiled(records: Sequence[Record]) -> list[Record]:
+    """Return the records; what went wrong behind a request that spoils the next answer rests on the play that shows it.
+
+    Such a play asks for that request and then for something else, and for nothing more. Where most requests seem to
+    spoil the next answer, it is that one which is read wrongly, and nothing is said.
+    """
+    found: dict[str, Record] = {}
+    for one in sorted(records, key=lambda one: len(_asked(one))):
+        if name := _extra(one).get("spoils"):
+            found.setdefault(str(name), one)
+    if len(found) > MOST_SPOIL:
+        return list(records)
+    return [_spoiled(one, found) for one in records]
+
+
+def _spoiled(record: Record, found: Mapping[str, Record]) -> Record:
+    extra = _extra(record)
+    if record["verdict"] not in GOES_WRONG or extra.keys() & RESTS or "asked" not in extra:
+        return record
+    of_a_push = str(record["expected"]).startswith(UNREPORTED)
+    for name, shows in found.items():
+        if name in _asked(record) and shows["case"] != record["case"] and (of_a_push or name != extra["reply_to"]):
+            return {**record, "extra": {**extra, "rests_on": shows["case"]}}
+    return record
 
 
 def disturbers(records: Iterable[Record]) -> Mapping[str, str]:
@@ -53,20 +84,28 @@ def sdk_keys(record: Record, disturber: str | None) -> Sequence[Key]:
     """
     if record["role"] != "client":
         return ()
-    extra, expected, got = _extra(record), str(record["expected"] or ""), str(record["got"] or "")
+    extra = _extra(record)
     if is_lost(record):
         return [("lost",)]
-    if extra.get("misread"):
-        return [("misread",)]
+    for name in ("misread", "spoils"):
+        if extra.get(name):
+            return [(name, extra[name])]
     if disturber is not None:
         return [("behind", disturber)]
-    if record["verdict"] == Verdict.HANG and extra.get("hang", {}).get("busy"):
-        return [("busy", name) for name in str(extra.get("asked", "")).split()]
+    if record["verdict"] == Verdict.HANG:
+        return [("busy", name) for name in _asked(record)] if extra.get("hang", {}).get("busy") else []
+    return _keys_of_a_failure(record)
+
+
+def _keys_of_a_failure(record: Record) -> Sequence[Key]:
+    extra, expected, got = _extra(record), str(record["expected"] or ""), str(record["got"] or "")
     if expected.startswith(UNREPORTED) and got.startswith(NONE):
         return [("unreported",)]
-    if record["verdict"] != Verdict.HANG and ALWAYS.fullmatch(expected):
+    if ALWAYS.fullmatch(expected):
         return [("always", record["blamed"], expected)]
-    if record["verdict"] == Verdict.HANG or not extra.get("field"):
+    if expected.startswith(A_RESULT) and got.startswith(AN_ERROR) and extra.get("reply_to"):
+        return [("error", extra["reply_to"], re.sub(r"\d+", "#", got))]
+    if not extra.get("field"):
         return ()
     place = extra["reply_to"], extra["field"]
     same_field = [("field", *place)] if expected.startswith(("result.", "event.")) else []
@@ -80,6 +119,10 @@ def is_lost(record: Record) -> bool:
 
 def _pair(record: Record) -> tuple[str, str]:
     return str(_extra(record)["behind"]), str(_extra(record)["reply_to"])
+
+
+def _asked(record: Record) -> list[str]:
+    return str(_extra(record).get("asked", "")).split()
 
 
 def _extra(record: Record) -> Mapping[str, Any]:

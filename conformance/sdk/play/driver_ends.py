@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.run.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.suite.case_traits import ends_connections, pair_asked
+from wireproof.conformance.suite.case_traits import asked_in_turn, ends_connections, pushes
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
@@ -21,9 +22,13 @@ from wireproof.conformance.verdict.last_words import in_frame, last_words
 LOST = "lost"
 """What a record keeps of a driver that did not answer after its connection had ended."""
 ENOUGH = 4
-"""Cases that hung when the connection ended, and none that did not, after which others that end it are held back."""
-A_PUSH = "the event"
+"""Cases in which something was not done, and none in which it was, after which others that ask for it are held back."""
+SPOILS = "spoils"
+"""What a record keeps of a request behind which the next answer went wrong."""
+A_PUSH = "the event message"
 """What is expected where a push is to be reported."""
+A_MESSAGE = b'"event": "message"'
+"""What a trace has of a push that was reported."""
 MEASURED = 0.5
 """Seconds for which a driver that does not answer is watched."""
 REPORT = 400
@@ -70,53 +75,67 @@ def signature_of(outcome: Outcome) -> Signature | None:
     return None
 
 
-class SpoiledAnswers:
-    """Requests whose answer an SDK does not take off the stream: whatever is asked next gets it, or waits behind it."""
+def spoils(case: Case, outcome: Outcome) -> str:
+    """Return the request behind which a case that only asks, one thing after the other, stopped; "" where it did not.
 
-    def __init__(self) -> None:
-        self._first: dict[str, str] = {}
-        """Such a request -> the case that found it."""
-
-    def judged(self, case: Case, outcome: Outcome) -> Outcome:
-        """Return the outcome, as a consequence where the case asked for such a request and stopped behind it."""
-        place = outcome.place
-        if outcome.verdict not in (Verdict.FAIL, Verdict.HANG) or place is None or LOST in outcome.extra:
-            return outcome
-        pair = pair_asked(case)
-        if pair is not None and place.reply_to == pair[1] != pair[0] and place.asked == {*pair}:
-            self._first.setdefault(pair[0], case.id)
-            return outcome
-        of_a_push = str(outcome.expected).startswith(A_PUSH)
-        for name, first in self._first.items():
-            if name in place.asked and (name != place.reply_to or of_a_push):
-                return replace(outcome, extra={**outcome.extra, "rests_on": first})
-        return outcome
+    The request itself was answered well, so what it leaves of its answer is in the way of the next one.
+    """
+    names, place = asked_in_turn(case), outcome.place
+    wrong = outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None
+    if len(names) < 2 or place is None or not wrong:
+        return ""
+    return names[0] if place.reply_to in names[1:] and place.reply_to != names[0] and place.asked <= {*names} else ""
 
 
-class LostConnections:
-    """What is known of how a driver takes the end of its connection: one that hangs, hangs each time."""
+class Hopeless:
+    """Something that a driver never does well: the cases that ask for it again are held back."""
 
-    def __init__(self) -> None:
-        self._hung: list[Case] = []
-        self._survives = False
+    def __init__(self, asks: Callable[[Case], bool], why: str) -> None:
+        self._asks, self._why = asks, why
+        self._missed: list[Case] = []
+        self._does = False
 
-    def played(self, case: Case, outcome: Outcome) -> None:
-        """Note what became of a case."""
-        if LOST in outcome.extra:
-            self._hung.append(case)
-        elif outcome.verdict is Verdict.PASS and ends_connections(case):
-            self._survives = True
+    def missed(self, case: Case) -> None:
+        """Note a case in which it was not done."""
+        self._missed.append(case)
+
+    def done(self) -> None:
+        """Note that it was done once: it is not hopeless."""
+        self._does = True
 
     def held_back(self, case: Case) -> Outcome | None:
-        """Return the outcome of a case that ends the connection where that is known to hang; None: play it."""
-        if self._survives or len(self._hung) < ENOUGH or not ends_connections(case):
+        """Return the outcome of a case that asks for it once it is hopeless; None: play it."""
+        if self._does or len(self._missed) < ENOUGH or not self._asks(case):
             return None
-        first = self._hung[0].id
-        got = f"it was not played: it ends the connection, and so did {first}, of which the driver never told"
+        first = self._missed[0].id
+        got = f"it was not played: {self._why.format(first)}"
         extra = {"held_back": first}
         return Outcome(
             Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected="a driver that answers", got=got, extra=extra
         )
+
+
+class HopelessThings:
+    """What a driver may never do well, each time at the price of a whole deadline."""
+
+    def __init__(self) -> None:
+        self._lost = Hopeless(ends_connections, "it ends the connection, and so did {}, of which the driver never told")
+        self._pushes = Hopeless(pushes, "it pushes a message, and so did {}, of which the driver never told")
+
+    def played(self, case: Case, outcome: Outcome) -> None:
+        """Note what became of a case."""
+        if LOST in outcome.extra:
+            self._lost.missed(case)
+        elif outcome.verdict is Verdict.PASS and ends_connections(case):
+            self._lost.done()
+        if any(one.kind is Kind.REPORTED and A_MESSAGE in one.data for one in outcome.trace):
+            self._pushes.done()
+        elif str(outcome.expected).startswith(A_PUSH):
+            self._pushes.missed(case)
+
+    def held_back(self, case: Case) -> Outcome | None:
+        """Return the outcome of a case that asks for what is hopeless; None: play it."""
+        return self._lost.held_back(case) or self._pushes.held_back(case)
 
 
 def detail_of(outcome: Outcome) -> str:

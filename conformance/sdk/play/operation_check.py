@@ -93,7 +93,8 @@ def report_differs(
         if not isinstance(results, list) or place >= len(results):
             return ReportDifference("", f"results with at least {place + 1} of them", f"{_short(got)}")
         got = results[place]
-    return _first(differences(without_binary(expected, got) if textual else expected, got), expected, got)
+    wanted = without_binary(expected, got) if textual else expected
+    return _first(differences(wanted, got), wanted, got)
 
 
 def reports_nothing(answer: DriverAnswer, place: int | None) -> bool:

@@ -19,10 +19,11 @@ from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverPro
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
 from wireproof.conformance.sdk.play.driver_ends import (
     LOST,
-    LostConnections,
-    SpoiledAnswers,
+    SPOILS,
+    HopelessThings,
     detail_of,
     signature_of,
+    spoils,
     with_driver_end,
 )
 from wireproof.conformance.sdk.play.performer import Performer, play_live
@@ -40,7 +41,7 @@ from wireproof.protocols import Message, protocol
 
 __all__ = ["RESTARTS", "SdkPlan", "in_order", "load_sdk_suite", "play_cases", "sdk_cases"]
 
-FIRST, LAST = ("requests",), ("combinations",)
+FIRST, LAST = ("requests",), ("combinations", "sizes")
 """Topics that are played first, so that what passes is known, and last: what they put together is known by then."""
 RESTARTS = 50
 LATE = 0.3
@@ -178,8 +179,7 @@ class CasesInTurn:
         self.one_at_a_time = False
         self._plan, self._driver, self._report, self._most = plan, driver, report, restarts
         self._known = KnownCauses(restarts)
-        self._lost = LostConnections()
-        self._spoiled = SpoiledAnswers()
+        self._hopeless = HopelessThings()
         self._restarts = 0
         self._before: Played | None = None
         """The case that passed last on this process; it is not reported yet."""
@@ -203,7 +203,7 @@ class CasesInTurn:
         """Play and report one case; say whether the run is to end."""
         began = time.monotonic()
         held = self._known.would_do_it(case)
-        if (ended := self._lost.held_back(case) if held is None else held.outcome) is not None:
+        if (ended := self._hopeless.held_back(case) if held is None else held.outcome) is not None:
             return self._keep(Played(case, ended, began))
         outcome, stuck = await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=self._closes)
         if outcome.extra.get("closing"):
@@ -214,8 +214,9 @@ class CasesInTurn:
             outcome, stuck = await self._without_the_last(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
-        outcome = self._spoiled.judged(case, outcome)
-        self._lost.played(case, outcome)
+        if request := spoils(case, outcome):
+            outcome = replace(outcome, extra={**outcome.extra, SPOILS: request})
+        self._hopeless.played(case, outcome)
         crash_signature = signature_of(outcome)
         if crash_signature is not None and not outcome.extra.keys() & {"closing", LOST}:
             self._known.found(crash_signature, detail_of(outcome), case)

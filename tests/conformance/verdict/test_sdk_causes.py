@@ -90,3 +90,29 @@ def test_pushes_that_are_not_told_of_are_one_cause() -> None:
     silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s"}
 
     assert len(causes_of([of_sdk("a", **silent), of_sdk("b", blamed="C-2", place=("QUERY", ""), **silent)])) == 1
+
+
+def test_what_goes_wrong_behind_a_request_that_spoils_the_next_answer_follows_the_play_that_shows_it() -> None:
+    shows = of_sdk("pair", place=("PURGE", "status"), asked="SUBSCRIBE PURGE", extra={"spoils": "SUBSCRIBE"})
+    later = of_sdk("later", "hang", place=("QUERY", ""), asked="SUBSCRIBE QUERY", blamed="C-2")
+    push = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s"}
+    silent = of_sdk("push", place=("SUBSCRIBE", ""), asked="SUBSCRIBE", blamed="C-3", **push)
+    itself = of_sdk("itself", place=("SUBSCRIBE", "status"), asked="SUBSCRIBE", blamed="C-4")
+
+    assert grouped(later, silent, itself, shows) == [["pair", "later", "push"], ["itself"]]
+
+
+def test_where_every_request_seems_to_spoil_the_next_answer_it_is_that_answer() -> None:
+    found = [
+        of_sdk(f"next/{name}", place=("PURGE", "status"), asked=f"{name} PURGE", extra={"spoils": name})
+        for name in ("GET", "SET", "STAT", "LIST")
+    ]
+    other = of_sdk("other", place=("QUERY", "quota"), asked="GET QUERY", blamed="C-2")
+
+    assert ["other"] in grouped(*found, other)
+
+
+def test_one_error_instead_of_the_result_of_one_request_is_one_cause() -> None:
+    error = {"place": ("STAT", ""), "expected": "the result {'total': '1'}", "got": "the error protocol: 24 of 25"}
+
+    assert len(causes_of([of_sdk("a", **error), of_sdk("b", blamed="C-2", **error)])) == 1
