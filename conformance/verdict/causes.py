@@ -17,8 +17,7 @@ place. What fails only under another segmentation has one cause for each clause 
 # place, if anything else did. A step that prepares says nothing about its own case; it joins in the same way, and what
 # nothing joins is a cause of its own, so that nothing the target did is nobody's.
 #
-# Deaths are told apart by their words. One without words is joined with others of the same end while they have a request
-# in common.
+# Deaths are told apart by their words, and joined without words while they have a request in common.
 
 from __future__ import annotations
 
@@ -285,16 +284,16 @@ class _Groups:
 
     def _followed(self, records: Sequence[Record]) -> None:
         """Put each consequence where its cause is."""
-        where: dict[str, _Group] = {}
+        where, unknown = dict[str, _Group](), dict[str, _Group]()
         for group in self._groups:
             for one in (*group.follow, *group.shows):
                 if one["case"] not in where or one["delivery"] == WHOLE.name:
                     where[one["case"]] = group
-        unknown: dict[str, _Group] = {}
-        for one in records:
+        for one in sorted(records, key=lambda one: "held_back" in _extra(one)):
             cause = str(_extra(one).get("rests_on") or _extra(one).get("held_back"))
             group = where.get(cause) or unknown.setdefault(cause, _Group(_kind(one)))
             (group.follow if cause in where else group.shows).append(one)
+            where.setdefault(one["case"], group)
         self._groups += unknown.values()
 
 

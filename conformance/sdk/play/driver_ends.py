@@ -29,6 +29,8 @@ A_PUSH = "the event message"
 """What is expected where a push is to be reported."""
 A_MESSAGE = b'"event": "message"'
 """What a trace has of a push that was reported."""
+FEW = 3
+"""Requests of a case whose first one alone can be why the next went wrong."""
 MEASURED = 0.5
 """Seconds for which a driver that does not answer is watched."""
 REPORT = 400
@@ -82,7 +84,7 @@ def spoils(case: Case, outcome: Outcome) -> str:
     """
     names, place = asked_in_turn(case), outcome.place
     wrong = outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None
-    if len(names) < 2 or place is None or not wrong:
+    if not 2 <= len(names) <= FEW or place is None or not wrong:
         return ""
     return names[0] if place.reply_to in names[1:] and place.reply_to != names[0] and place.asked <= {*names} else ""
 

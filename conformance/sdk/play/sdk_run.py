@@ -85,9 +85,9 @@ def in_order(cases: Sequence[Case], suite: Suite, profile: str) -> list[Case]:
     """
     topics, levels = list(dict.fromkeys(one.topic for one in cases)), list(Level)
 
-    def key(case: Case) -> tuple[int, int, int, int]:
+    def key(case: Case) -> tuple[int, int, int]:
         level = levels.index(level_of(case, suite, profile))
-        return topics.index(case.topic), breadth(case), level, len(case.script)
+        return topics.index(case.topic), breadth(case), level
 
     return sorted(cases, key=key)
 
