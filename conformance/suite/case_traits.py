@@ -111,10 +111,12 @@ def _ends(step: msgspec.Struct) -> bool:
 
 
 def asked_in_turn(case: Case) -> tuple[str, ...]:
-    """Return the requests of a case for SDKs that asks for one after the other, and does nothing else; else nothing."""
+    """Return the requests of a case for SDKs that asks for one after the other, each answered whole; else nothing."""
     names: list[str] = []
     for one in case.script:
         if not isinstance(one, AskStep) or len(one.ask) != 1 or one.fails is not None or one.refused:
+            return ()
+        if one.cut != "whole" or not all(isinstance(each, ScriptedMessage) for each in one.answer or ()):
             return ()
         names += [part.name for part in parts(one.ask) if isinstance(part, ScriptedMessage)][:1]
     return tuple(names)

@@ -115,11 +115,12 @@ class SdkPlan:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A case, what came of it, and when it began (`time.monotonic`)."""
+    """A case, what came of it, when it began (`time.monotonic`) and how many seconds it took."""
 
     case: Case
     outcome: Outcome
     began: float
+    took: float = 0.0
 
 
 async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
@@ -302,7 +303,7 @@ class CasesInTurn:
         """Report a case, or keep it where it passed; say whether the run is to end."""
         if self._settle():
             return True
-        self._before = played
+        self._before = replace(played, took=time.monotonic() - played.began)
         return False if played.outcome.verdict is Verdict.PASS else self._settle()
 
     def _settle(self) -> bool:
@@ -310,8 +311,8 @@ class CasesInTurn:
         played, self._before = self._before, None
         if played is None:
             return False
-        plan, took = self._plan, int((time.monotonic() - played.began) * 1e6)
-        made = record(plan.run, plan.suite, played.case, played.outcome, duration_us=took)
+        plan = self._plan
+        made = record(plan.run, plan.suite, played.case, played.outcome, duration_us=int(played.took * 1e6))
         if played.outcome.extra.get(MISREAD) and (clause := plan.suite.probe.get("numbers", {}).get("reported")):
             made["extra"]["extreme"] = clause
         return bool(self._report(made, played.outcome))
