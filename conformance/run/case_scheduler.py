@@ -160,7 +160,7 @@ class CaseScheduler:
             began = time.monotonic()
             outcome = not_played(self.gone) if self.gone else await self.play(case)
             if case.exclusive and outcome.verdict in DISTURBED and not self.gone:
-                outcome = await self._quiet.settled(case, outcome, self.play_again)
+                outcome = await self._quiet.settled(case, outcome, time.monotonic() - began, self.play_again)
             await self._retry(case, outcome, began, alone=True)
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
