@@ -227,7 +227,7 @@ class _Groups:
             for key in sdk_keys(one, disturbed.get(one["record_id"])) or _keys(one):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, _Group] = {}
-        for one in records:
+        for one in sorted(records, key=_size):
             groups.setdefault(lead(id(one)), _Group(_kind(one))).shows.append(one)
         self._groups += groups.values()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.verdict.test_causes import grouped, made
-from wireproof.conformance.verdict.causes import causes_of
+from wireproof.conformance.verdict.causes import CauseKind, causes_of
 from wireproof.conformance.verdict.records import Record
 
 REFUSAL = {"expected": "a refusal, and nothing sent", "blamed": "C-2"}
@@ -100,6 +100,14 @@ def test_what_goes_wrong_behind_a_request_that_spoils_the_next_answer_follows_th
     itself = of_sdk("itself", place=("SUBSCRIBE", "status"), asked="SUBSCRIBE", blamed="C-4")
 
     assert grouped(later, silent, itself, shows) == [["pair", "later", "push"], ["itself"]]
+
+
+def test_a_cause_is_what_its_smallest_play_is() -> None:
+    spoils = {"spoils": "SUBSCRIBE"}
+    hang = of_sdk("a", "hang", sent=99, place=("QUERY", ""), asked="SUBSCRIBE QUERY", extra=spoils)
+    (cause,) = causes_of([hang, of_sdk("b", place=("PURGE", ""), asked="SUBSCRIBE PURGE", extra=spoils)])
+
+    assert (cause.kind, cause.first["case"]) == (CauseKind.FAILURE, "b")
 
 
 def test_where_every_request_seems_to_spoil_the_next_answer_it_is_that_answer() -> None:
