@@ -97,17 +97,17 @@ def _has(spec: object, kinds: tuple[type, ...]) -> bool:
     return any(isinstance(one, kinds) for one in parts(spec))
 
 
-def ends_connections(case: Case) -> bool:
-    """Say whether a case for SDKs ends a connection from the server's side while the SDK waits for an answer."""
-    return any(_ends(one) for one in parts(case.script))
+def ends_connections(case: Case, how: str) -> bool:
+    """Say whether a case for SDKs ends a connection while the SDK waits for an answer; `how`: "close" or "reset"."""
+    return any(_ends(one, how) for one in parts(case.script))
 
 
-def _ends(step: msgspec.Struct) -> bool:
+def _ends(step: msgspec.Struct, how: str) -> bool:
     if getattr(step, "fails", None) is None:
         return False
-    return isinstance(step, CloseStep | ResetStep) or any(
-        isinstance(one, ScriptedMessage) and one.name in ("close", "reset") for one in parts(step)
-    )
+    if isinstance(step, CloseStep if how == "close" else ResetStep):
+        return True
+    return any(isinstance(one, ScriptedMessage) and one.name == how for one in parts(step))
 
 
 def asked_in_turn(case: Case) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
@@ -29,6 +30,8 @@ A_PUSH = "the event message"
 """What is expected where a push is to be reported."""
 A_MESSAGE = b'"event": "message"'
 """What a trace has of a push that was reported."""
+ENDS = ("close", "reset")
+"""How a case ends a connection. An SDK may notice the one and not the other."""
 FEW = 3
 """Requests of a case whose first one alone can be why the next went wrong."""
 MEASURED = 0.5
@@ -121,15 +124,17 @@ class HopelessThings:
     """What a driver may never do well, each time at the price of a whole deadline."""
 
     def __init__(self) -> None:
-        self._lost = Hopeless(ends_connections, "it ends the connection, and so did {}, of which the driver never told")
+        why = "it {}s the connection, and so did {{}}, of which the driver never told"
+        self._ends = {how: Hopeless(partial(ends_connections, how=how), why.format(how)) for how in ENDS}
         self._pushes = Hopeless(pushes, "it pushes a message, and so did {}, of which the driver never told")
 
     def played(self, case: Case, outcome: Outcome) -> None:
         """Note what became of a case."""
-        if LOST in outcome.extra:
-            self._lost.missed(case)
-        elif outcome.verdict is Verdict.PASS and ends_connections(case):
-            self._lost.done()
+        for how, one in self._ends.items():
+            if LOST in outcome.extra and ends_connections(case, how):
+                one.missed(case)
+            elif outcome.verdict is Verdict.PASS and ends_connections(case, how):
+                one.done()
         if any(one.kind is Kind.REPORTED and A_MESSAGE in one.data for one in outcome.trace):
             self._pushes.done()
         elif str(outcome.expected).startswith(A_PUSH):
@@ -137,7 +142,8 @@ class HopelessThings:
 
     def held_back(self, case: Case) -> Outcome | None:
         """Return the outcome of a case that asks for what is hopeless; None: play it."""
-        return self._lost.held_back(case) or self._pushes.held_back(case)
+        found = (one.held_back(case) for one in (*self._ends.values(), self._pushes))
+        return next((one for one in found if one is not None), None)
 
 
 def detail_of(outcome: Outcome) -> str:
