@@ -224,7 +224,7 @@ class _Groups:
         held: dict[tuple[object, ...], int] = {}
         disturbed = disturbers(records)
         for one in records:
-            for key in sdk_keys(one, disturbed.get(one["record_id"])) or _keys(one):
+            for key in sdk_keys(one, disturbed.get(one.get("record_id", ""))) or _keys(one):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, _Group] = {}
         for one in sorted(records, key=_size):

@@ -64,7 +64,9 @@ def disturbers(records: Iterable[Record]) -> Mapping[str, str]:
     The answer that explains most of these plays is taken for all that it explains, then the next. Where answers spoil
     the next of their own kind, and several kinds do, it is none of them: the SDK reads no stream.
     """
-    left = {one["record_id"]: _pair(one) for one in records if one["role"] == "client" and _extra(one).get("behind")}
+    left = {
+        one["record_id"]: _pair(one) for one in records if one.get("role") == "client" and _extra(one).get("behind")
+    }
     if len({one for one, other in left.values() if one == other}) >= SEVERAL:
         return dict.fromkeys(left, ANY)
     found: dict[str, str] = {}
@@ -82,7 +84,7 @@ def sdk_keys(record: Record, disturber: str | None) -> Sequence[Key]:
 
     `disturber`: what `disturbers` says of it.
     """
-    if record["role"] != "client":
+    if record.get("role") != "client":
         return ()
     extra = _extra(record)
     if is_lost(record):
