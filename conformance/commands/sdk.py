@@ -30,7 +30,7 @@ from wireproof.conformance.run.bounds import time_is_over
 from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
-from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, in_order, load_sdk_suite, play_cases
 from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
 from wireproof.conformance.suite.cases import Case, CaseError
 from wireproof.conformance.verdict.causes import causes_of
@@ -144,7 +144,8 @@ class _SdkTest:
             hello = await driver.start()
             run = self._run = self._who(hello)
             run.asked = asked_of(self.options, run.role, self.suite)
-            cases = run.asked.in_order(self._selected(run)) if run.asked else self._selected(run)
+            cases = in_order(self._selected(run), self.suite, run.profile)
+            cases = run.asked.in_order(cases) if run.asked else cases
             evidence = KeptEvidence(self.options["evidence"])
             folder = stack.enter_context(RunFolder(self.working, evidence=evidence)) if self.working else None
             self._folder = folder

@@ -289,6 +289,7 @@ class _Test:
         spoken = Spoken(plan.run.profile, plan.run.variant)
         if asyncio.run(is_fresh_server(self.suite, self.address, spoken, self.settings.timeout)):
             return 0
+        plan.holds_records = True
         plan.cases = [case for case in plan.cases if not case.fresh_server]
         if not plan.cases:
             raise SelectionError("no case left: those selected require a fresh server; restart it to play them")

@@ -61,7 +61,8 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
-from wireproof.conformance.run.probe import Spoken, use_by_others
+from wireproof.conformance.run.probe import Spoken
+from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.serving import ServingCheck
 from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
 from wireproof.conformance.suite.cases import Case
@@ -75,8 +76,6 @@ if TYPE_CHECKING:
     from wireproof.conformance.run.runner import Plan
 
 Report = Callable[[Record], None]
-QUIET_ENOUGH = 5
-"""How often in a row the target must be quiet so that nobody asks again: a wrong server fails many cases."""
 BELIEVED = 8
 """Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
 SETTLE = 0.02
@@ -107,8 +106,7 @@ class CaseScheduler:
         """Case and segmentation of each play that was begun beside plays of whole cases."""
         self._others_under_way, self._others_ended = 0, 0.0
         """How many plays under other segmentations are under way, and when the last one ended."""
-        self._quiet = 0
-        """How often in a row nobody else used the target after a case did not pass."""
+        self._quiet = Quiet(plan, driver)
         self._lost: list[tuple[Case, Outcome, float]] = []
         """Cases that lost the target while others were under way, and could not be retried."""
         self._reported: set[str] = set()
@@ -164,7 +162,7 @@ class CaseScheduler:
             began = time.monotonic()
             outcome = not_played(self.gone) if self.gone else await self.play(case)
             if case.exclusive and outcome.verdict in DISTURBED and not self.gone:
-                outcome = decide(outcome, Evidence(use_by_others=await self._use_by_others()))
+                outcome = await self._quiet.settled(case, outcome, time.monotonic() - began, self.play_again)
             await self._retry(case, outcome, began, alone=True)
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
@@ -348,15 +346,6 @@ class CaseScheduler:
     async def serves(self, timeout: float | None = None) -> bool:
         """Say whether a new client gets an answer within `timeout` seconds, those of the run by default."""
         return await self._serving(timeout or self.plan.settings.timeout)
-
-    async def _use_by_others(self) -> str:
-        """Return how others use the target, "" if nobody does; asked until it was quiet some times in a row."""
-        if self._quiet >= QUIET_ENOUGH:
-            return ""
-        run, timeout = self.plan.run, self.plan.settings.timeout
-        found = await use_by_others(self.plan.suite, self.driver.address, Spoken(run.profile, run.variant), timeout)
-        self._quiet = 0 if found else self._quiet + 1
-        return found
 
     def stop(self, why: str) -> None:
         """Report what was not played to its end, once the run was ended before its cases were; `why` as `Bounds.over`.

@@ -329,8 +329,10 @@ async def is_fresh_server(suite: Suite, address: Address, spoken: Spoken, timeou
     return reply is not None and match(pattern_of(spec["expect"]), reply, symbols) is None
 
 
-async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
+async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout: float, seconds: float = PAUSE) -> str:
     """Return how others use the server now, in words; "" if nobody does, or if the protocol has no request to ask.
+
+    It is watched for some seconds.
 
     `quiet` of the protocol's probe names a request, the field of its reply that counts requests, and fields that stay
     while nobody else is there. The request is sent twice at once, then once more after a pause: what the count grows by
@@ -342,10 +344,10 @@ async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout:
     symbols = probe_symbols(suite, spoken.profile, spoken.variant)
     request = symbols.message(message_of(spec["ask"]))
     try:
-        async with session(symbols, address, timeout + 2 * PAUSE) as ask:
+        async with session(symbols, address, timeout + PAUSE + seconds) as ask:
             await asyncio.sleep(PAUSE / 10)
             seen = [await ask(request), await ask(request)]
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(seconds)
             seen.append(await ask(request))
     except (OSError, ProtocolError):
         return ""
@@ -357,4 +359,4 @@ async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout:
     for name in spec["stays"]:
         values = [getattr(one, name) for one in seen]
         found += [f"{name} from {values[0]} to {values[-1]}"] if len(set(values)) > 1 else []
-    return f"others use the server: {', '.join(found)} in {PAUSE:g} s" if found else ""
+    return f"others use the server: {', '.join(found)} in {seconds:.2g} s" if found else ""

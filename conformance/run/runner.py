@@ -83,6 +83,8 @@ class Plan:
         """Takes at once why no case can be played any more, as in "it ..."."""
         self.notify: Callable[[str], None] = _announce_nothing
         """Takes at once what else the user should know: a line."""
+        self.holds_records = False
+        """Whether the target held records of others before the run, as far as it was asked."""
         self._needs: dict[str, CaseNeeds] = {}
         self.stopped = ""
         """Why the run ended before its cases did."""

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import struct
+from collections.abc import Iterator, Mapping
 
 from wireproof.protocols.plain import PlainError, plain_bytes
 
-__all__ = ["differences", "without_binary"]
+__all__ = ["all_misread", "differences", "without_binary"]
 
 KINDS = {"bytes": 'bytes are {"hex": "…"}', "text": "numbers are strings of digits, words are lower case"}
 """Kind of value -> how a driver writes it."""
+NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+"""What a program writes for a number, a rounded one too."""
+WIDTHS = (8, 16, 32, 64)
+LARGEST = {2**bits - 1: bits for bits in (31, 32, 53, 63)}
+"""Largest number of a type -> its bits."""
 
 
 def differences(expected: object, got: object, where: str = "result") -> list[str]:
@@ -75,9 +82,69 @@ def _difference(expected: object, got: object, where: str) -> str:
         return text
     if wanted != _kind(got):
         return f"{text} ({KINDS[wanted]})"
+    if wanted == "bytes" and (how := _text_of_bytes(expected, got)):
+        return f"{text} ({how})"
+    if wanted == "text" and (how := misread(str(expected), str(got))):
+        return f"{text} ({how})"
     if wanted == "text" and str(expected).isdigit() is not str(got).isdigit():
         return f"{text} ({_digits_or_word(str(expected))})"
     return text
+
+
+def _text_of_bytes(expected: object, got: object) -> str:
+    """Say where bytes are reported as their hex digits; "" otherwise."""
+    assert isinstance(expected, Mapping)
+    try:
+        digits = plain_bytes(got).decode().lower()
+    except (PlainError, UnicodeDecodeError):
+        return ""
+    wanted = bytes.fromhex(expected["hex"]) if "hex" in expected else str(expected["text"]).encode()
+    return "the text of their hex digits, not the bytes" if wanted and digits == wanted.hex() else ""
+
+
+def misread(expected: str, got: str) -> str:
+    """Say how a number became another one for want of room in a type of the SDK; "" where that does not explain it."""
+    if not (expected.isdigit() and NUMBER.fullmatch(got)) or expected == got:
+        return ""
+    value = int(expected)
+    if got.isdigit() and int(got) in LARGEST and value > int(got):
+        return f"the largest number of {LARGEST[int(got)]} bits"
+    if float(got) == float(value) and value > 2**53:
+        return "rounded as a 64-bit float is, which is exact up to 2^53"
+    if not got.lstrip("-").isdigit():
+        return ""
+    came = int(got)
+    if 2**24 < value < 2**64 and came == struct.unpack("f", struct.pack("f", value))[0]:
+        return "rounded as a 32-bit float is, which is exact up to 2^24"
+    for bits in WIDTHS:
+        if came < 0 and came == value - 2**bits:
+            return f"read as a signed number of {bits} bits"
+        if came and came == value % 2**bits:
+            return f"only the low {bits} bits"
+    return ""
+
+
+def all_misread(expected: object, got: object) -> bool:
+    """Say whether two plain values differ, and only in numbers for which a type of the SDK has no room."""
+    pairs = list(_unlike(expected, got))
+    return bool(pairs) and all(
+        isinstance(one, str) and isinstance(other, str) and misread(one, other) for one, other in pairs
+    )
+
+
+def _unlike(expected: object, got: object) -> Iterator[tuple[object, object]]:
+    """Yield the innermost pairs that differ."""
+    if _kind(expected) == "bytes" or _kind(got) == "bytes":
+        if differences(expected, got):
+            yield expected, got
+    elif isinstance(expected, Mapping) and isinstance(got, Mapping):
+        for name in {*expected, *got}:
+            yield from _unlike(expected.get(name), got.get(name))
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for one, other in zip(expected, got, strict=True):
+            yield from _unlike(one, other)
+    elif expected != got:
+        yield expected, got
 
 
 def _digits_or_word(expected: str) -> str:

@@ -3,10 +3,9 @@
 A cause is a death, a hang or a failure, with the smallest play that shows it and the plays that follow from it. What
 was found to be a consequence while the run was judged (`rests_on`, `held_back`) follows its cause. Besides, these come
 from one cause: deaths with the same end and the same last words; waits in vain for the reply to the same request, busy
-or idle; waits of an SDK whose connection has ended, one for each clause; answers that an SDK misreads behind the answer
-to the same request; failures that break the same clause at the same place; failures where the same large number was
-read at the same place. A combination, and a step that only prepares, follow a failure at the place where they stopped.
-What fails only under another segmentation has one cause for each clause that asks for the same verdict there.
+or idle; failures that break the same clause at the same place; failures where the same large number was read at the
+same place; what `sdk_causes` says of SDKs. A combination, and a step that only prepares, follow what stopped at their
+place. What fails only under another segmentation has one cause for each clause that asks for the same verdict there.
 """
 
 # Strategy
@@ -18,8 +17,7 @@ What fails only under another segmentation has one cause for each clause that as
 # place, if anything else did. A step that prepares says nothing about its own case; it joins in the same way, and what
 # nothing joins is a cause of its own, so that nothing the target did is nobody's.
 #
-# Deaths are told apart by their words, for those come from the place in the target where it happened. A death without
-# words is joined with others of the same end as long as they have a request in common.
+# Deaths are told apart by their words, and joined without words while they have a request in common.
 
 from __future__ import annotations
 
@@ -34,6 +32,7 @@ from wireproof.conformance.model.outcome import ANYWHERE
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.suite.combinations import is_combination
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.sdk_causes import disturbers, is_lost, sdk_keys, with_spoiled
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -135,9 +134,8 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
 
     What decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause.
     """
-    groups = _Groups([one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)])
-    found = [group.cause() for group in groups.made()]
-    return sorted(found, key=_rank)
+    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    return sorted((group.cause() for group in _Groups(with_spoiled(bad)).made()), key=_rank)
 
 
 def _rank(cause: Cause) -> tuple[bool, int, int, int, str]:
@@ -224,11 +222,12 @@ class _Groups:
             return key
 
         held: dict[tuple[object, ...], int] = {}
+        disturbed = disturbers(records)
         for one in records:
-            for key in _keys(one):
+            for key in sdk_keys(one, disturbed.get(one.get("record_id", ""))) or _keys(one):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, _Group] = {}
-        for one in records:
+        for one in sorted(records, key=_size):
             groups.setdefault(lead(id(one)), _Group(_kind(one))).shows.append(one)
         self._groups += groups.values()
 
@@ -285,16 +284,16 @@ class _Groups:
 
     def _followed(self, records: Sequence[Record]) -> None:
         """Put each consequence where its cause is."""
-        where: dict[str, _Group] = {}
+        where, unknown = dict[str, _Group](), dict[str, _Group]()
         for group in self._groups:
             for one in (*group.follow, *group.shows):
                 if one["case"] not in where or one["delivery"] == WHOLE.name:
                     where[one["case"]] = group
-        unknown: dict[str, _Group] = {}
-        for one in records:
+        for one in sorted(records, key=lambda one: "held_back" in _extra(one)):
             cause = str(_extra(one).get("rests_on") or _extra(one).get("held_back"))
             group = where.get(cause) or unknown.setdefault(cause, _Group(_kind(one)))
             (group.follow if cause in where else group.shows).append(one)
+            where.setdefault(one["case"], group)
         self._groups += unknown.values()
 
 
@@ -336,15 +335,10 @@ def _keys(record: Record) -> list[tuple[object, ...]]:
     kind, place = _kind(record), _place(record)
     if record["delivery"] != WHOLE.name:
         return [("segmentation", record["blamed"])]
-    if kind is CauseKind.HANG and _extra(record).get("lost"):
-        return [(kind, "lost", record["blamed"])]
-    if kind is CauseKind.HANG and place is None and _extra(record).get("hang"):
-        return [(kind, record["expected"])]
+    hang = _extra(record).get("hang") if kind is CauseKind.HANG else None
     if place is None:
-        return [(kind, record["blamed"], _plain(record["got"]))]
-    if behind := _extra(record).get("behind"):
-        return [(kind, "behind", behind, record["blamed"])]
-    if kind is CauseKind.HANG and (hang := _extra(record).get("hang")):
+        return [(kind, record["expected"]) if hang else (kind, record["blamed"], _plain(record["got"]))]
+    if hang:
         return [(kind, place[0], hang["busy"])]
     if kind is CauseKind.HANG:
         return [(kind, place[0], record["blamed"]) if is_combination(record["case"]) else (kind, place[0])]
@@ -397,4 +391,10 @@ def _size(record: Record) -> tuple[bool, int, int, int, str]:
     """Return what orders plays from small to large: whole ones, of a MUST, with few bytes and few writes."""
     sent = [one for one in record["exchange"] if one["direction"] == "sent"]
     size = sum(len(one["hex"]) for one in sent)
-    return record["delivery"] != WHOLE.name or not sent, size, len(sent), -len(record["clauses"]), record["case"]
+    return (
+        record["delivery"] != WHOLE.name or not (sent or is_lost(record)),
+        size,
+        len(sent),
+        -len(record["clauses"]),
+        record["case"],
+    )

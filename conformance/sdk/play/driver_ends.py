@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
@@ -12,7 +14,7 @@ from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.run.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.suite.case_traits import ends_connections
+from wireproof.conformance.suite.case_traits import asked_in_turn, ends_connections, pushes
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
@@ -20,8 +22,18 @@ from wireproof.conformance.verdict.last_words import in_frame, last_words
 
 LOST = "lost"
 """What a record keeps of a driver that did not answer after its connection had ended."""
-ENOUGH = 8
-"""Cases that hung when the connection ended, and none that did not, after which others that end it are held back."""
+ENOUGH = 4
+"""Cases in which something was not done, and none in which it was, after which others that ask for it are held back."""
+SPOILS = "spoils"
+"""What a record keeps of a request behind which the next answer went wrong."""
+A_PUSH = "the event message"
+"""What is expected where a push is to be reported."""
+A_MESSAGE = b'"event": "message"'
+"""What a trace has of a push that was reported."""
+ENDS = ("close", "reset")
+"""How a case ends a connection. An SDK may notice the one and not the other."""
+FEW = 3
+"""Requests of a case whose first one alone can be why the next went wrong."""
 MEASURED = 0.5
 """Seconds for which a driver that does not answer is watched."""
 REPORT = 400
@@ -41,7 +53,11 @@ async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: b
     `closing`: every step of the case was right before.
     """
     if outcome.verdict is Verdict.CRASH:
-        extra = {**outcome.extra, "process": driver_end(driver), **({"closing": True} if closing else {})}
+        end = driver_end(driver)
+        if end["names_a_cause"]:
+            first = str(outcome.got).partition("\n")[0]
+            outcome = replace(outcome, got=f"{first}: {end['said']}{in_frame(end)}")
+        extra = {**outcome.extra, "process": end, **({"closing": True} if closing else {})}
         return replace(outcome, extra=extra)
     if outcome.verdict is not Verdict.HANG:
         return outcome
@@ -64,30 +80,70 @@ def signature_of(outcome: Outcome) -> Signature | None:
     return None
 
 
-class LostConnections:
-    """What is known of how a driver takes the end of its connection: one that hangs, hangs each time."""
+def spoils(case: Case, outcome: Outcome) -> str:
+    """Return the request behind which a case that only asks, one thing after the other, stopped; "" where it did not.
 
-    def __init__(self) -> None:
-        self._hung: list[Case] = []
-        self._survives = False
+    The request itself was answered well, so what it leaves of its answer is in the way of the next one.
+    """
+    names, place = asked_in_turn(case), outcome.place
+    wrong = outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None
+    if not 2 <= len(names) <= FEW or place is None or not wrong:
+        return ""
+    return names[0] if place.reply_to in names[1:] and place.reply_to != names[0] and place.asked <= {*names} else ""
 
-    def played(self, case: Case, outcome: Outcome) -> None:
-        """Note what became of a case."""
-        if LOST in outcome.extra:
-            self._hung.append(case)
-        elif outcome.verdict is Verdict.PASS and ends_connections(case):
-            self._survives = True
+
+class Hopeless:
+    """Something that a driver never does well: the cases that ask for it again are held back."""
+
+    def __init__(self, asks: Callable[[Case], bool], why: str) -> None:
+        self._asks, self._why = asks, why
+        self._missed: list[Case] = []
+        self._does = False
+
+    def missed(self, case: Case) -> None:
+        """Note a case in which it was not done."""
+        self._missed.append(case)
+
+    def done(self) -> None:
+        """Note that it was done once: it is not hopeless."""
+        self._does = True
 
     def held_back(self, case: Case) -> Outcome | None:
-        """Return the outcome of a case that ends the connection where that is known to hang; None: play it."""
-        if self._survives or len(self._hung) < ENOUGH or not ends_connections(case):
+        """Return the outcome of a case that asks for it once it is hopeless; None: play it."""
+        if self._does or len(self._missed) < ENOUGH or not self._asks(case):
             return None
-        first = self._hung[0].id
-        got = f"it was not played: it ends the connection, and so did {first}, of which the driver never told"
+        first = self._missed[0].id
+        got = f"it was not played: {self._why.format(first)}"
         extra = {"held_back": first}
         return Outcome(
             Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected="a driver that answers", got=got, extra=extra
         )
+
+
+class HopelessThings:
+    """What a driver may never do well, each time at the price of a whole deadline."""
+
+    def __init__(self) -> None:
+        why = "it {}s the connection, and so did {{}}, of which the driver never told"
+        self._ends = {how: Hopeless(partial(ends_connections, how=how), why.format(how)) for how in ENDS}
+        self._pushes = Hopeless(pushes, "it pushes a message, and so did {}, of which the driver never told")
+
+    def played(self, case: Case, outcome: Outcome) -> None:
+        """Note what became of a case."""
+        for how, one in self._ends.items():
+            if LOST in outcome.extra and ends_connections(case, how):
+                one.missed(case)
+            elif outcome.verdict is Verdict.PASS and ends_connections(case, how):
+                one.done()
+        if any(one.kind is Kind.REPORTED and A_MESSAGE in one.data for one in outcome.trace):
+            self._pushes.done()
+        elif str(outcome.expected).startswith(A_PUSH):
+            self._pushes.missed(case)
+
+    def held_back(self, case: Case) -> Outcome | None:
+        """Return the outcome of a case that asks for what is hopeless; None: play it."""
+        found = (one.held_back(case) for one in (*self._ends.values(), self._pushes))
+        return next((one for one in found if one is not None), None)
 
 
 def detail_of(outcome: Outcome) -> str:

@@ -122,6 +122,8 @@ class Listener:
         self.port = 0
         self.greets = False
         """Whether what an SDK asks is answered: it has not said yet that it is connected."""
+        self.is_down = False
+        """Whether the case has nobody listen."""
         self.by_hand = False
         """Whether the case answers from the first byte on."""
         links = host.spoken.client_links

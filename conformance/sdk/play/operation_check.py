@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, Hello
-from wireproof.conformance.sdk.reported_values import differences, without_binary
+from wireproof.conformance.sdk.reported_values import all_misread, differences, without_binary
 from wireproof.protocols import Message
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.fields import Blob, Repeated, Rest, Rows, Split, Terminated, UInt
@@ -35,6 +35,8 @@ class ReportDifference:
     """The innermost one; empty where the report as a whole is another one."""
     expected: str
     got: str
+    misread: bool = False
+    """Nothing but numbers differ, for which a type of the SDK has no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ def report_differs(
         if not isinstance(results, list) or place >= len(results):
             return ReportDifference("", f"results with at least {place + 1} of them", f"{_short(got)}")
         got = results[place]
-    return _first(differences(without_binary(expected, got) if textual else expected, got), expected, got)
+    wanted = without_binary(expected, got) if textual else expected
+    return _first(differences(wanted, got), wanted, got)
 
 
 def reports_nothing(answer: DriverAnswer, place: int | None) -> bool:
@@ -114,12 +117,17 @@ def event_differs(
 
 
 def _first(found: Sequence[str], expected: object, got: object) -> ReportDifference | None:
+    """Return the first difference: the field alone where it has another value, else all that was reported."""
     if not found:
         return None
     where, _, detail = found[0].partition(": ")
     more = f" and {len(found) - 1} differences more" if len(found) > 1 else ""
     path = [step for step in where.split(".")[1:] if not step.isdigit()]
-    return ReportDifference(path[-1] if path else "", f"{_short(expected)}", f"{_short(got)}: {where}: {detail}{more}")
+    wanted, split, came = detail.removeprefix("expected ").partition(", got ")
+    if split and path and not came.startswith("nothing"):
+        return ReportDifference(path[-1], f"{where} {wanted}", f"{came}{more}", all_misread(expected, got))
+    text = f"{_short(got)}: {where}: {detail}{more}"
+    return ReportDifference(path[-1] if path else "", f"{_short(expected)}", text)
 
 
 def error_text(answer: DriverAnswer) -> str:

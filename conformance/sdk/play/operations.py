@@ -53,6 +53,8 @@ class SdkOperations:
         """Seconds that what becomes of this step may take, where the case says it."""
         self.one_at_a_time = False
         """The driver does one command after the other, as a program with a blocking SDK does."""
+        self.misread = False
+        """What stopped the play is a number for which a type of the SDK has no room."""
         self.stuck = False
         """The driver did not answer: it has to be started again."""
         self.spoken = symbols.protocol
@@ -256,6 +258,7 @@ class SdkOperations:
             self.observed.append(f"fails: {answer.error.kind}")
             return
         self._blame(step, found.field)
+        self.misread = found.misread
         behind = f" behind the answer to {self.at.behind}" if self.at.behind else ""
         raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{behind})", found.got)
 

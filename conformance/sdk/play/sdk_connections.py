@@ -7,7 +7,7 @@ from typing import assert_never
 
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.sdk.driver_protocol import DriverAnswer
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, FailureKind
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.in_flight import SdkConnection
 from wireproof.conformance.sdk.play.operation_check import byte_of, error_text, shown
@@ -238,7 +238,7 @@ class SdkConnections:
     def leave(self, step: LeaveStep) -> ActionGenerator:
         """Have the SDK close, and expect that it does: what waits fails, and the connection ends.
 
-        Raises `Stopped` if it does not.
+        Raises `Stopped` if it does not; of an SDK that closes nothing nothing can be said.
         """
         name = step.leave
         self.operations.together(self.under_way)
@@ -246,7 +246,8 @@ class SdkConnections:
         call = yield from self.operations.begin("close", name, {})
         answer = yield from self.operations.reported(call)
         if answer.error is not None:
-            raise Stopped(Verdict.FAIL, "the connection closed", error_text(answer))
+            unable = answer.kind is FailureKind.UNSUPPORTED
+            raise Stopped(Verdict.UNSUPPORTED if unable else Verdict.FAIL, "the connection closed", error_text(answer))
         for one in held.lines.values():
             yield from self.operations.failing(one, step.fails)
         yield from self._gone(name)

@@ -51,6 +51,8 @@ __all__ = ["Playing", "SdkPlayer"]
 
 Playing = act.Playing[Outcome]
 Answered = TypeVar("Answered", AskStep, SayStep)
+MISREAD = "misread"
+"""What an outcome keeps of numbers for which a type of the SDK has no room."""
 LAST_WORDS = 0.25
 """Seconds that what an SDK sends beside its requests has to come before the case ends."""
 
@@ -247,4 +249,5 @@ class SdkPlayer:
             stop.expected,
             stop.got,
         )
-        return Outcome(*found, place=self.operations.at)
+        extra = {MISREAD: True} if self.operations.misread else {}
+        return Outcome(*found, place=self.operations.at, extra=extra)

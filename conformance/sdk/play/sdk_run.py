@@ -11,28 +11,37 @@ from enum import Enum
 from functools import cache
 
 from wireproof.conformance.model.outcome import Outcome, harness_error
-from wireproof.conformance.model.trace import Trace
-from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.play.driver_ends import LOST, LostConnections, detail_of, signature_of, with_driver_end
+from wireproof.conformance.sdk.play.driver_ends import (
+    LOST,
+    SPOILS,
+    HopelessThings,
+    detail_of,
+    signature_of,
+    spoils,
+    with_driver_end,
+)
 from wireproof.conformance.sdk.play.performer import Performer, play_live
-from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
+from wireproof.conformance.sdk.play.sdk_player import MISREAD, SdkPlayer
 from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.case_documents import read_cases
+from wireproof.conformance.suite.case_traits import breadth
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite, sdk_cases_in
 from wireproof.conformance.suite.documents import vectors_root
-from wireproof.conformance.suite.sdk_steps import SdkCaseFile
+from wireproof.conformance.suite.sdk_steps import LeaveStep, SdkCaseFile
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.values import Node
-from wireproof.conformance.verdict.records import Record, Run, record
+from wireproof.conformance.verdict.records import Record, Run, level_of, record
 from wireproof.protocols import Message, protocol
 
-__all__ = ["RESTARTS", "SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
+__all__ = ["RESTARTS", "SdkPlan", "in_order", "load_sdk_suite", "play_cases", "sdk_cases"]
 
-FIRST, LAST = ("requests",), ("combinations",)
+FIRST, LAST = ("requests",), ("combinations", "sizes")
 """Topics that are played first, so that what passes is known, and last: what they put together is known by then."""
 RESTARTS = 50
 LATE = 0.3
@@ -69,6 +78,20 @@ def sdk_cases(name: str) -> tuple[Case, ...]:
     return tuple(cases)
 
 
+def in_order(cases: Sequence[Case], suite: Suite, profile: str) -> list[Case]:
+    """Return the cases of each topic as they are played: what asks for little, and what is required, comes first.
+
+    What passes is known then, so that less is taken for the cause of a hang.
+    """
+    topics, levels = list(dict.fromkeys(one.topic for one in cases)), list(Level)
+
+    def key(case: Case) -> tuple[int, int, int]:
+        level = levels.index(level_of(case, suite, profile))
+        return topics.index(case.topic), breadth(case), level
+
+    return sorted(cases, key=key)
+
+
 @dataclass(frozen=True)
 class SdkPlan:
     """What is played, for one run."""
@@ -92,11 +115,12 @@ class SdkPlan:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A case, what came of it, and when it began (`time.monotonic`)."""
+    """A case, what came of it, when it began (`time.monotonic`) and how many seconds it took."""
 
     case: Case
     outcome: Outcome
     began: float
+    took: float = 0.0
 
 
 async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
@@ -156,7 +180,7 @@ class CasesInTurn:
         self.one_at_a_time = False
         self._plan, self._driver, self._report, self._most = plan, driver, report, restarts
         self._known = KnownCauses(restarts)
-        self._lost = LostConnections()
+        self._hopeless = HopelessThings()
         self._restarts = 0
         self._before: Played | None = None
         """The case that passed last on this process; it is not reported yet."""
@@ -180,16 +204,20 @@ class CasesInTurn:
         """Play and report one case; say whether the run is to end."""
         began = time.monotonic()
         held = self._known.would_do_it(case)
-        if (ended := self._lost.held_back(case) if held is None else held.outcome) is not None:
+        if (ended := self._hopeless.held_back(case) if held is None else held.outcome) is not None:
             return self._keep(Played(case, ended, began))
         outcome, stuck = await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=self._closes)
         if outcome.extra.get("closing"):
             outcome = self._closing(case, outcome)
         elif outcome.verdict is Verdict.CRASH and not self._is_known(signature_of(outcome)):
             outcome, stuck = await self._whose(case, outcome, tag)
+        elif outcome.verdict is Verdict.HANG and not await self._began(outcome):
+            outcome, stuck = await self._without_the_last(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
-        self._lost.played(case, outcome)
+        if request := spoils(case, outcome):
+            outcome = replace(outcome, extra={**outcome.extra, SPOILS: request})
+        self._hopeless.played(case, outcome)
         crash_signature = signature_of(outcome)
         if crash_signature is not None and not outcome.extra.keys() & {"closing", LOST}:
             self._known.found(crash_signature, detail_of(outcome), case)
@@ -197,6 +225,16 @@ class CasesInTurn:
         if not ends and (self._driver.death is not None or (stuck and not await self._still_answers())):
             await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail_of(outcome))
         return ends
+
+    async def _began(self, outcome: Outcome) -> bool:
+        """Say whether a driver that hangs did anything of a case, or does anything else."""
+        return any(one.kind is Kind.RECEIVED for one in outcome.trace) or await self._still_answers()
+
+    async def _without_the_last(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
+        """Play a case again on a new driver, where the old one hung before it did anything of it."""
+        if not await self._again(f"after {case.id}", signature_of(outcome), detail_of(outcome), keep=True):
+            return outcome, True
+        return await _played(self._plan, self._driver, case, f"{tag}again-", self.one_at_a_time, closes=self._closes)
 
     def _is_known(self, crash_signature: Signature | None) -> bool:
         """Say whether the driver died in these words before, of the case that was played."""
@@ -213,7 +251,8 @@ class CasesInTurn:
             return Outcome(Verdict.PASS, outcome.trace, extra={"closing": self._died_closing[crash_signature]})
         self._died_closing[crash_signature] = case.id
         got = f"`close` ended the driver, after every step of the case was right: {outcome.got}"
-        return replace(outcome, expected="a driver that outlives `close`", got=got)
+        about = next((one for one in (*self._plan.suite.cases, *self._plan.cases) if _leaves(one)), case)
+        return replace(outcome, blamed=about.clauses[0], expected="a driver that outlives `close`", got=got)
 
     async def _whose(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
         """Find out which case a driver died of: this one, or the one before it, late. Return what this one is worth."""
@@ -264,7 +303,7 @@ class CasesInTurn:
         """Report a case, or keep it where it passed; say whether the run is to end."""
         if self._settle():
             return True
-        self._before = played
+        self._before = replace(played, took=time.monotonic() - played.began)
         return False if played.outcome.verdict is Verdict.PASS else self._settle()
 
     def _settle(self) -> bool:
@@ -272,8 +311,10 @@ class CasesInTurn:
         played, self._before = self._before, None
         if played is None:
             return False
-        plan, took = self._plan, int((time.monotonic() - played.began) * 1e6)
-        made = record(plan.run, plan.suite, played.case, played.outcome, duration_us=took)
+        plan = self._plan
+        made = record(plan.run, plan.suite, played.case, played.outcome, duration_us=int(played.took * 1e6))
+        if played.outcome.extra.get(MISREAD) and (clause := plan.suite.probe.get("numbers", {}).get("reported")):
+            made["extra"]["extreme"] = clause
         return bool(self._report(made, played.outcome))
 
     async def _again(self, why: str, crash_signature: Signature | None, detail: str, *, keep: bool = False) -> bool:
@@ -293,6 +334,11 @@ class CasesInTurn:
             await self._driver.restart(why)
             return True
         return False
+
+
+def _leaves(case: Case) -> bool:
+    """Say whether a case is about an SDK that is told to close."""
+    return any(isinstance(one, LeaveStep) for one in case.script)
 
 
 async def _played(

@@ -101,7 +101,9 @@ class Sockets:
         return None
 
     async def open(self, name: str) -> Listener:
-        """Listen for a connection; raises `OSError` where this machine does not let us."""
+        """Listen for a connection, unless the case has stopped that before; raises `OSError` where we may not."""
+        if name in self.listeners and self.listeners[name].is_down:
+            return self.listeners[name]
         listener = self.listeners[name] = Listener(self, name)
         await listener.listen()
         return listener
@@ -197,7 +199,8 @@ class Sockets:
             line.end(reset=action.reset)
 
     async def _listen(self, action: act.Listen) -> None:
-        listener = self.listeners[action.connection]
+        listener = self.listeners.get(action.connection) or await self.open(action.connection)
+        listener.is_down = not action.up
         if action.up:
             await listener.listen()
         else:

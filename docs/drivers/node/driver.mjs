@@ -71,6 +71,7 @@ async function close(c) {
 }
 
 async function quit() {
+  setTimeout(() => process.exit(0), 500).unref(); // an SDK's own sockets and timers may keep the process
   await Promise.all([...clients.values()].map((one) => one.close()));
   lines.close();
   return {};

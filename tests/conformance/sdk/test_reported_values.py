@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wireproof.conformance.sdk.reported_values import differences, without_binary
+from wireproof.conformance.sdk.reported_values import all_misread, differences, without_binary
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,46 @@ def test_of_bytes_that_are_no_text_anything_may_be_reported_and_of_nothing_else(
 
     assert differences(without_binary(expected, fine), fine) == []
     assert len(differences(without_binary(expected, wrong), wrong)) == 2
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "hint"),
+    [
+        ("9007199254740993", "9007199254740992", "rounded as a 64-bit float is"),
+        ("18446744073709551615", "18446744073709552000", "rounded as a 64-bit float is"),
+        ("18446744073709551615", "1.8446744073709552e+19", "rounded as a 64-bit float is"),
+        ("4294967290", "4294967296", "rounded as a 32-bit float is"),
+        ("18446744073709551615", "-1", "read as a signed number of 64 bits"),
+        ("40000", "-25536", "read as a signed number of 16 bits"),
+        ("4294967297", "1", "only the low"),
+        ("9223372036854775808", "9223372036854775807", "the largest number of 63 bits"),
+    ],
+)
+def test_a_number_that_a_type_has_no_room_for_is_told_with_the_type(expected: str, got: str, hint: str) -> None:
+    (found,) = differences({"field": expected}, {"field": got})
+
+    assert hint in found
+    assert all_misread(
+        {"rows": [{"field": expected, "key": {"hex": "6b"}}]}, {"rows": [{"field": got, "key": {"text": "k"}}]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [
+        ({"field": "7"}, {"field": "8"}),
+        ({"field": "256"}, {"field": "0"}),
+        ({"field": "40000", "other": "1"}, {"field": "-25536", "other": "2"}),
+        ({"field": "40000"}, {"field": "-25536", "other": "2"}),
+        ({"key": {"hex": "6b"}}, {"key": {"hex": "6c"}}),
+        ({"field": "40000"}, {"field": "40000"}),
+    ],
+)
+def test_any_other_difference_is_no_matter_of_room(expected: Any, got: Any) -> None:
+    assert not all_misread(expected, got)
+
+
+def test_bytes_that_come_as_the_text_of_their_hex_digits_are_told_so() -> None:
+    (found,) = differences({"channel": {"hex": "612f62"}}, {"channel": {"text": "612f62"}})
+
+    assert found.endswith("(the text of their hex digits, not the bytes)")

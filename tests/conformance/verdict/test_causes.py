@@ -25,6 +25,7 @@ def made(
     event = {"at_us": 1, "connection": "a", "direction": "sent", "hex": "00" * sent, "text": ""}
     return {
         "record_id": case,
+        "role": "server",
         "case": case,
         "level": "MUST",
         "clauses": ["C-1"],
@@ -213,11 +214,3 @@ def test_a_hang_is_busy_where_it_used_or_always_wanted_the_processor(cpu: float,
 
     assert hang.detail.startswith(f"hangs: it answers nobody, and used {cpu:.1f} s of CPU in 5.0 s ({detail}")
     assert hang.busy is (detail == "busy")
-
-
-def test_answers_misread_behind_one_kind_of_answer_have_one_cause() -> None:
-    found = [made(f"after/{name}", place=(name, "")) for name in ("INSERT", "QUERY", "GET")]
-    for one, behind in zip(found, ("LIST", "LIST", "STAT"), strict=True):
-        one["extra"] = {**one["extra"], "behind": behind}
-
-    assert grouped(*found) == [["after/INSERT", "after/QUERY"], ["after/GET"]]

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.places import ROOT
 from wireproof.conformance.commands.sdk import command
 from wireproof.conformance.run.selection import applicable
-from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.sdk.play.sdk_run import in_order, load_sdk_suite
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 
@@ -83,3 +83,15 @@ def test_every_request_has_a_case_that_asks_for_it(profile: str) -> None:
     missing = [one.NAME for one in protocol("throttr").profiles[profile].replies if f'"{one.NAME}"' not in asked]
 
     assert missing == []
+
+
+def test_what_asks_for_little_and_what_is_required_is_played_first_in_each_topic() -> None:
+    suite = load_sdk_suite("throttr")
+    cases = list(applicable(suite, "7.3.2", "uint16"))
+    order = [one.id for one in in_order(cases, suite, "7.3.2")]
+
+    assert sorted(order) == sorted(one.id for one in cases)
+    assert (
+        order.index("sdk-get/reply.whole") < order.index("sdk-get/unknown-ttl-type.0") < order.index("sdk-leave/idle")
+    )
+    assert order.index("sdk-channel/channels.1") < order.index("sdk-subscribe/binary-channel.00")

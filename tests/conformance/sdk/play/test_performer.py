@@ -52,7 +52,7 @@ async def played(
         if kept is not None:
             kept.append(sum(len(one.data) for one in outcome.trace if one.kind is Kind.RECEIVED))
 
-    seconds = 0.3 if how in ("hangs", "owes") else 10.0
+    seconds = 0.3 if how in ("hangs", "owes", "stalls") else 10.0
     async with DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
         await driver.start()
         await play_cases(SdkPlan(run, suite, cases, seconds), driver, report, restarts=restarts)
@@ -182,6 +182,38 @@ async def test_a_driver_that_writes_without_end_is_ended(monkeypatch: pytest.Mon
 
     assert [one["verdict"] for one in found] == ["crash", "pass"]
     assert "wrote lines that nobody asked for, without end" in found[0]["got"]
+
+
+@in_a_loop
+async def test_a_driver_that_the_case_before_left_hanging_is_not_the_hang_of_the_next() -> None:
+    found = await played("stalls", {f"sdk-test/{number}": QUERY for number in range(3)})
+
+    assert [one["verdict"] for one in found] == ["pass"] * 3
+
+
+@in_a_loop
+async def test_what_is_asked_behind_an_answer_that_was_left_lying_follows_from_that() -> None:
+    asked = {"ask": {"QUERY": {"key": "k"}}, "answer": "refused"}
+    found = await played(
+        "leaves-answers",
+        {
+            "sdk-test/purge": [{**PURGE, "answer": "ok"}],
+            "sdk-test/query": [asked, asked],
+            "sdk-test/pair": [{**PURGE, "answer": "ok"}, asked],
+            "sdk-test/longer": [{**PURGE, "answer": "ok"}, asked, asked],
+        },
+    )
+    (cause,) = causes_of(found)
+
+    assert [one["verdict"] for one in found] == ["pass", "pass", "fail", "fail"]
+    assert {one["case"] for one in cause.records} == {"sdk-test/pair", "sdk-test/longer"}
+
+
+@in_a_loop
+async def test_nothing_is_said_of_how_an_sdk_closes_that_closes_nothing() -> None:
+    (found,) = await played("keeps-open", {"sdk-test/leave": [*QUERY, {"leave": "a"}]})
+
+    assert (found["verdict"], found["got"]) == ("unsupported", "unsupported: nothing is closed")
 
 
 LAZILY: list[dict[str, Any]] = [{"connect": "a", "reconnect": True}, {**PURGE, "answer": "ok"}, {"close": "a"}]

@@ -36,6 +36,9 @@ def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
     result = {"status": True}
     if HOW == "says-nothing":
         return result
+    if HOW == "leaves-answers":
+        endpoint.sendall(b"\4" + bytes([len(key)]) + key)
+        return {}
     with contextlib.suppress(*((ConnectionError,) if HOW == "babbles" else ())):
         endpoint.sendall(b"\4" + bytes([len(key)]) + key)
         result = {"status": endpoint.recv(1) == b"\1"}
@@ -106,6 +109,10 @@ def main() -> None:  # noqa: C901 - each way to be wrong where it happens
         elif do == "close":
             if HOW == "dies-closing":
                 die()
+            if HOW == "keeps-open":
+                error = {"kind": "unsupported", "told": "nothing is closed"}
+                print(json.dumps({"id": command["id"], "ok": False, "error": error}), flush=True)
+                continue
             endpoints.pop(name).close()
         elif do == "query":
             key, got = bytes.fromhex(command["key"]["hex"]), b""
@@ -128,6 +135,8 @@ def main() -> None:  # noqa: C901 - each way to be wrong where it happens
         else:
             result = purge(endpoints[name], bytes.fromhex(command["key"]["hex"]))
         print(json.dumps({"id": command["id"], "ok": True, "result": result}), flush=True)
+        if do == "close" and HOW == "stalls":
+            time.sleep(60)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,126 @@
+"""What failures of an SDK have in common: one defect shows in many answers, and is one cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conformance.verdict.test_causes import grouped, made
+from wireproof.conformance.verdict.causes import CauseKind, causes_of
+from wireproof.conformance.verdict.records import Record
+
+REFUSAL = {"expected": "a refusal, and nothing sent", "blamed": "C-2"}
+ERROR = {"expected": "an error (refused or closed)", "blamed": "C-6"}
+
+
+def of_sdk(case: str, verdict: str = "fail", **changes: Any) -> Record:
+    return made(case, verdict, **{"expected": "{'quota': '1'} (the server sent 01)", **changes}, role="client")
+
+
+def behind(case: str, reply_to: str, answer: str, verdict: str = "fail", **changes: Any) -> Record:
+    return of_sdk(case, verdict, place=(reply_to, ""), extra={"behind": answer}, **changes)
+
+
+def test_answers_misread_behind_one_kind_of_answer_have_one_cause() -> None:
+    found = [behind(f"after/{name}", name, "LIST") for name in ("INSERT", "QUERY")]
+
+    assert grouped(*found, behind("after/GET", "GET", "STAT")) == [["after/INSERT", "after/QUERY"], ["after/GET"]]
+
+
+def test_an_answer_that_is_misread_behind_any_other_is_the_cause_of_all_that_stop_at_it() -> None:
+    at_get = [behind(f"a/{name}", "GET", name, "hang") for name in ("STAT", "LIST", "INFO")]
+
+    assert grouped(*at_get, behind("b", "PURGE", "STATS")) == [["a/INFO", "a/LIST", "a/STAT"], ["b"]]
+
+
+def test_an_sdk_that_reads_no_stream_has_one_cause() -> None:
+    own = [behind(f"own/{name}", name, name, "hang") for name in ("PURGE", "QUERY")]
+
+    assert len(causes_of([*own, behind("c", "INFO", "LIST"), behind("d", "STAT", "GET", blamed="C-2")])) == 1
+
+
+@pytest.mark.parametrize("same", [REFUSAL, ERROR])
+def test_what_is_expected_of_every_request_alike_has_one_cause_for_each_clause(same: dict[str, str]) -> None:
+    found = [of_sdk(f"a/{name}", place=(name, ""), got=f"{name} sent", **same) for name in ("GET", "SET")]
+    other = of_sdk("b", place=("GET", ""), **{**same, "blamed": "C-1"})
+
+    assert grouped(*found, other) == [["a/GET", "a/SET"], ["b"]]
+
+
+def test_bytes_and_values_that_were_expected_tell_failures_apart() -> None:
+    sent = [of_sdk(name, place=(name, "key"), expected="04016b", blamed="C-2") for name in ("GET", "SET")]
+
+    assert len(causes_of(sent)) == 2
+
+
+def test_an_sdk_that_does_not_notice_a_lost_connection_has_one_cause_shown_by_the_smallest_play() -> None:
+    lost = {"lost": True, "hang": {"busy": False}}
+    partial = of_sdk("partial", "hang", blamed="C-2", extra=lost)
+    empty = of_sdk("empty", "hang", exchange=[], place=("PURGE", ""), extra=lost)
+
+    assert grouped(partial, empty) == [["empty", "partial"]]
+
+
+def test_endless_loops_have_one_cause_while_they_have_a_request_in_common() -> None:
+    def busy(case: str, asked: str) -> Record:
+        place = (asked.split()[-1], "")
+        return of_sdk(case, "hang", asked=asked, place=place, extra={"hang": {"busy": True}})
+
+    found = grouped(busy("a", "SUBSCRIBE QUERY"), busy("b", "SUBSCRIBE PURGE"), busy("c", "LIST"))
+
+    assert found == [["a", "b"], ["c"]]
+
+
+def test_numbers_that_a_type_has_no_room_for_break_the_clause_about_them_once() -> None:
+    extra = {"misread": True, "extreme": "C-3"}
+    found = [of_sdk(name, blamed=f"C-{name}", place=(name, "total"), extra=extra) for name in ("INFO", "STAT")]
+    (cause,) = causes_of(found)
+
+    assert (cause.clause, cause.following) == ("C-3", ["STAT"])
+
+
+def test_another_value_of_one_field_is_one_cause_whatever_clause_the_case_is_about() -> None:
+    wrong = {"place": ("LIST", "key"), "expected": "result.rows.0.key {'hex': '6b'} (the server sent 01)"}
+
+    assert len(causes_of([of_sdk("a", **wrong), of_sdk("b", blamed="C-2", **wrong)])) == 1
+
+
+def test_pushes_that_are_not_told_of_are_one_cause() -> None:
+    silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s"}
+
+    assert len(causes_of([of_sdk("a", **silent), of_sdk("b", blamed="C-2", place=("QUERY", ""), **silent)])) == 1
+
+
+def test_what_goes_wrong_behind_a_request_that_spoils_the_next_answer_follows_the_play_that_shows_it() -> None:
+    shows = of_sdk("pair", place=("PURGE", "status"), asked="SUBSCRIBE PURGE", extra={"spoils": "SUBSCRIBE"})
+    later = of_sdk("later", "hang", place=("QUERY", ""), asked="SUBSCRIBE QUERY", blamed="C-2")
+    push = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s"}
+    silent = of_sdk("push", place=("SUBSCRIBE", ""), asked="SUBSCRIBE", blamed="C-3", **push)
+    itself = of_sdk("itself", place=("SUBSCRIBE", "status"), asked="SUBSCRIBE", blamed="C-4")
+
+    assert grouped(later, silent, itself, shows) == [["pair", "later", "push"], ["itself"]]
+
+
+def test_a_cause_is_what_its_smallest_play_is() -> None:
+    spoils = {"spoils": "SUBSCRIBE"}
+    hang = of_sdk("a", "hang", sent=99, place=("QUERY", ""), asked="SUBSCRIBE QUERY", extra=spoils)
+    (cause,) = causes_of([hang, of_sdk("b", place=("PURGE", ""), asked="SUBSCRIBE PURGE", extra=spoils)])
+
+    assert (cause.kind, cause.first["case"]) == (CauseKind.FAILURE, "b")
+
+
+def test_where_every_request_seems_to_spoil_the_next_answer_it_is_that_answer() -> None:
+    found = [
+        of_sdk(f"next/{name}", place=("PURGE", "status"), asked=f"{name} PURGE", extra={"spoils": name})
+        for name in ("GET", "SET", "STAT", "LIST")
+    ]
+    other = of_sdk("other", place=("QUERY", "quota"), asked="GET QUERY", blamed="C-2")
+
+    assert ["other"] in grouped(*found, other)
+
+
+def test_one_error_instead_of_the_result_of_one_request_is_one_cause() -> None:
+    error = {"place": ("STAT", ""), "expected": "the result {'total': '1'}", "got": "the error protocol: 24 of 25"}
+
+    assert len(causes_of([of_sdk("a", **error), of_sdk("b", blamed="C-2", **error)])) == 1
