@@ -19,7 +19,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("reports_duplicate_clients", "A taken Client-Id is refused without a word, and only without a space.", "HELLO-7"),
     flipped("takes_repeated_properties", "A property that is named twice closes the connection.", "HELLO-9"),
     flipped("takes_empty_hello", "A HELLO without text closes the connection.", "HELLO-3 HELLO-1 PROTOCOL-3"),
-    flipped("answers_as_asked", "Operations are answered by responses only.", "RESPONSE-4 RESPONSE-7 EVENT-1"),
+    flipped("answers_as_asked", "Operations are answered by responses only, some without being asked.", "RESPONSE-4 RESPONSE-7 EVENT-1 RESPONSE-6"),
     flipped("answers_bad_requests", "What cannot be done closes the connection.",
             "CREATE_CHANNEL-4 CREATE_CHANNEL-5 CREATE_CHANNEL-7 CREATE_QUEUE-8 PULL-8 HELLO-8 CREATE_QUEUE-3"),
     flipped("answers_duplicates", "To create a channel that exists is answered by nothing.", "CREATE_CHANNEL-2"),
