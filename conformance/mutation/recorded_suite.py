@@ -18,6 +18,7 @@ from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.consequences import BY_ITSELF, FailedPlay, explained
 from wireproof.conformance.verdict.records import level_of, weigh
+from wireproof.protocols.errors import LocalProtocolError
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.service import Service
 
@@ -92,7 +93,10 @@ class RecordedSuite:
         return found
 
     def _played_again(self, factory: ServiceFactory) -> list[tuple[Case, Outcome]]:
-        """Play the cases whose recordings servers of `factory` do not agree with; what ends neither way hangs."""
+        """Play the cases whose recordings servers of `factory` do not agree with.
+
+        What comes to no end hangs, and what cannot encode its answer crashes.
+        """
         touched = factory(VirtualClock()).touched
         played = []
         seconds = CPU_SECONDS
@@ -107,6 +111,8 @@ class RecordedSuite:
             except (HangError, MemoryError) as error:
                 outcome = _hung(case, error, seconds)
                 seconds = CPU_SECONDS_AGAIN
+            except LocalProtocolError as error:
+                outcome = _ended(Verdict.CRASH, case, str(error))
             played.append((case, outcome))
         return played
 
@@ -134,7 +140,11 @@ class RecordedSuite:
 def _hung(case: Case, error: BaseException, seconds: float) -> Outcome:
     """Return the outcome of a play that a bound ended: it blames the first clause of the case."""
     got = f"still busy after {seconds:g} s of processor time" if isinstance(error, HangError) else "no end of memory"
-    return Outcome(Verdict.HANG, Trace(), Guilty.TARGET, case.clauses[0], expected="an answer", got=got)
+    return _ended(Verdict.HANG, case, got)
+
+
+def _ended(verdict: Verdict, case: Case, got: str) -> Outcome:
+    return Outcome(verdict, Trace(), Guilty.TARGET, case.clauses[0], expected="an answer", got=got)
 
 
 def _key(case: Case) -> str:

@@ -63,13 +63,17 @@ class Queue:
 
     @property
     def high(self) -> int:
-        """Stored messages of high priority."""
-        return len(self._high)
+        """Stored messages of high priority, as they are counted."""
+        return len(self._high) if self._is_counted else 0
 
     @property
     def normal(self) -> int:
-        """Stored messages of normal priority."""
-        return len(self._normal)
+        """Stored messages of normal priority, as they are counted."""
+        return len(self._normal) if self._is_counted else 0
+
+    @property
+    def _is_counted(self) -> bool:
+        return self.settings.status is not QueueStatus.CACHE or self._state.rules.counts_cached
 
     @property
     def stored(self) -> int:

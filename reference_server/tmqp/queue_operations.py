@@ -56,9 +56,9 @@ class QueueOperations:
         state, client = self._state, session.known
         given = header(request.headers, QUEUE_ID)
         number = whole(given)
-        if given is None and not state.rules.keeps_after_missing_id:
-            session.finish("a queue without an id")
-            return state.answer(request, client, ResultCode.UNACCEPTABLE, always=True)
+        if given is None and state.rules.makes_queue_without_id:
+            session.answer(state.answer(request, client, ResultCode.UNACCEPTABLE, always=True))
+            number = 0
         if number is None:
             return wrong(state, request, client, ResultCode.UNACCEPTABLE, "expected a header Queue-Id")
         if not is_channel_name(request.target):

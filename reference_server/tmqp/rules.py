@@ -37,8 +37,10 @@ class Rules:
     """To create a queue that its channel does not allow is answered. Otherwise nothing is."""
     keeps_after_options: bool = True
     """A channel may be created with options. Otherwise the connection closes after the answer."""
-    keeps_after_missing_id: bool = True
-    """To create a queue without its id is answered 406. Otherwise the connection closes after that."""
+    makes_queue_without_id: bool = False
+    """E44: to create a queue without its id is answered 406, then queue 0 is made. Otherwise none is."""
+    answers_information_alike: bool = False
+    """E45: where answers are responses alone, one with information is also sent for pending acknowledge alone."""
     reads_queue_id_header: bool = True
     """E12: the queue to delete or describe is named by a header. Otherwise by two bytes of payload alone."""
     filters_by_target: bool = True
@@ -53,6 +55,10 @@ class Rules:
     """E29: a push that waits for an acknowledgement is refused by a negative one. Otherwise by a response."""
     acknowledges_when_asked: bool = True
     """E38: the server acknowledges a push that asks for it. Otherwise every push with an id."""
+    leaves_out_ids: bool = True
+    """E46: where UseMessageId is false a message that comes without an id has none. Otherwise each gets one."""
+    counts_cached: bool = True
+    """E46: the message of a CACHE queue is counted. Otherwise none is."""
     serves_caches: bool = True
     """E10: a pull from a cache is answered by a response. Otherwise it is unacceptable."""
     counts_what_there_is: bool = True
@@ -101,7 +107,8 @@ RULES = {
         answers_duplicates=False,
         answers_refused_queues=False,
         keeps_after_options=False,
-        keeps_after_missing_id=False,
+        makes_queue_without_id=True,
+        answers_information_alike=True,
         reads_queue_id_header=False,
         filters_by_target=False,
         has_limits=False,
@@ -109,6 +116,8 @@ RULES = {
         stopped_is_unauthorized=True,
         refuses_by_acknowledgement=False,
         acknowledges_when_asked=False,
+        leaves_out_ids=False,
+        counts_cached=False,
         serves_caches=False,
         counts_what_there_is=False,
         loses_one_after_pull=True,

@@ -132,7 +132,10 @@ class State:
             payload=payload,
         )
         if not self.rules.answers_as_asked:
-            return response if request.pending_response or always else None
+            is_asked = request.pending_response or (
+                request.pending_ack and payload and self.rules.answers_information_alike
+            )
+            return response if is_asked or always else None
         answers: list[Reply] = [response] if request.pending_response else []
         if request.pending_ack:
             answers.append(self._confirmation(request, client.id, code, code))

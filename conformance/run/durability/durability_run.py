@@ -96,13 +96,18 @@ class DurabilityRun:
                     done.append(body)
         return done
 
-    def read(self, queue: bytes, how: str, quiet: float = QUIET) -> tuple[Replayed, list[BrokenPromise]]:
-        """Subscribe and read until nothing comes; compare the topic id with that of earlier lives. Raises `OSError`."""
+    def read(
+        self, queue: bytes, how: str, quiet: float = QUIET, most: int | None = None
+    ) -> tuple[Replayed, list[BrokenPromise]]:
+        """Subscribe and read until nothing comes, or `most` messages; compare the topic id with that of earlier lives.
+
+        Raises `OSError`.
+        """
         with self.connect(name=f"{how} {queue.decode()}") as connection:
-            return self._read(connection, queue, how, quiet)
+            return self._read(connection, queue, how, quiet, most)
 
     def _read(
-        self, connection: HarnessConnection, queue: bytes, how: str, quiet: float
+        self, connection: HarnessConnection, queue: bytes, how: str, quiet: float, most: int | None
     ) -> tuple[Replayed, list[BrokenPromise]]:
         found, wrong = [], []
         subscribed, is_subscribed = self.talk.document["subscribed"], False
@@ -115,7 +120,7 @@ class DurabilityRun:
                     wrong.append(("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}"))
             elif (one := self.talk.delivered(message)) is not None:
                 found.append(one)
-            if len(found) > len(self.ledgers[queue].published) + ENDLESS:
+            if len(found) == most or len(found) > len(self.ledgers[queue].published) + ENDLESS:
                 break
         if not is_subscribed:
             wrong.append(("queues", f"nobody can subscribe {queue.decode()} any more"))

@@ -70,30 +70,54 @@ def _killed_while_starting(run: DurabilityRun, chance: random.Random) -> None:
     run.kill()
 
 
+def unused(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
+    """Kill it before anything was published: the first message of each queue has the id 1 all the same."""
+    run.kill()
+    breaches = run.start()
+    for one in run.talk.queues:
+        run.publish(one.name, [b"first-" + one.name])
+        found, more = run.read(one.name, "follow" if one.is_shared else "replay")
+        breaches += more
+        if [number for number, _ in found] != [1]:
+            detail = f"{one.name.decode()}: expected id 1 as the first one, got {[number for number, _ in found]}"
+            breaches += run.witnessed([BrokenPromise("ids", detail)])
+    yield ScenarioResult("unused", tuple(breaches))
+
+
 def waiting_in_turns(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
-    """Kill it while messages wait in a round-robin queue; end it in good order once they were delivered."""
+    """Kill it, or end it in good order, while messages wait in a round-robin queue, and end it once they came."""
     for one in (one for one in run.talk.queues if one.is_shared):
         for number in range(max(1, kills // 10)):
-            bodies = [body_of(run.chance("turns", number), f"turn-{number}-{at}") for at in range(WAITING)]
-            wanted = run.publish(one.name, bodies)
-            run.kill()
-            breaches = run.start()
-            found, more = run.read(one.name, "follow")
-            breaches += [*more, *run.witnessed(_in_turn([body for _, body in found], wanted))]
-            run.lives.end()
-            breaches += run.start()
-            again, more = run.read(one.name, "follow")
-            if again:
-                detail = f"after a clean end {len(again)} messages came again, first id {again[0][0]}"
-                more += run.witnessed([BrokenPromise("turns", detail)])
-            run.publish(one.name, [f"next-{number}".encode()])
-            following, _ = run.read(one.name, "follow")
-            last = found[-1][0] if found else 0
-            if [number for number, _ in following] != [last + 1]:
-                detail = f"expected id {last + 1} behind {last}, got {following[:1]}"
-                more += run.witnessed([BrokenPromise("ids", detail)])
-            run.lives.rest(SETTLED)
-            yield ScenarioResult(f"turns-{number + 1}", tuple(breaches + more))
+            for how in ("killed", "ended"):
+                breaches = _waiting_until(run, one, f"{how}-{number}", is_killed=how == "killed")
+                yield ScenarioResult(f"turns-{number + 1}-{how}", tuple(breaches))
+
+
+def _waiting_until(run: DurabilityRun, queue: TestedQueue, name: str, *, is_killed: bool) -> list[BrokenPromise]:
+    """Let messages wait over a death or an end, read them, and end it: at once where it was ended before, too."""
+    bodies = [body_of(run.chance("turns", name), f"turn-{name}-{at}") for at in range(WAITING)]
+    wanted = run.publish(queue.name, bodies)
+    if is_killed:
+        run.kill()
+    else:
+        run.lives.end()
+    breaches = run.start()
+    found, more = run.read(queue.name, "follow", most=None if is_killed else len(wanted))
+    breaches += [*more, *run.witnessed(_in_turn([body for _, body in found], wanted))]
+    run.lives.end()
+    breaches += run.start()
+    again, more = run.read(queue.name, "follow")
+    if again:
+        detail = f"after a clean end {len(again)} messages came again, first id {again[0][0]}"
+        more += run.witnessed([BrokenPromise("turns", detail)])
+    run.publish(queue.name, [f"next-{name}".encode()])
+    following, _ = run.read(queue.name, "follow")
+    last = found[-1][0] if found else 0
+    if [number for number, _ in following] != [last + 1]:
+        detail = f"expected id {last + 1} behind {last}, got {following[:1]}"
+        more += run.witnessed([BrokenPromise("ids", detail)])
+    run.lives.rest(SETTLED)
+    return breaches + more
 
 
 def _in_turn(found: list[bytes], wanted: list[bytes]) -> list[BrokenPromise]:
@@ -215,6 +239,7 @@ def carried_out(name: str, run: DurabilityRun, kills: int) -> Iterator[ScenarioR
 
 
 SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[ScenarioResult]]] = {
+    "unused": unused,
     "kill": killed_under_load,
     "turns": waiting_in_turns,
     "full": full_disk,
@@ -226,6 +251,7 @@ SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[ScenarioResult]]] =
 
 OF_ALL = ("starts", "ids", "whole", "topics", "queues")
 ASKED: dict[str, tuple[str, ...]] = {
+    "unused": OF_ALL,
     "kill": (*OF_ALL, "seen", "acknowledged", "once"),
     "turns": ("starts", "ids", "topics", "queues", "turns"),
     "full": ("starts", "whole", "topics", "queues", "seen", "acknowledged", "full"),

@@ -38,8 +38,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("channel-options-not-inherited", "A queue has the server's options, not those of its channel.", "CREATE_QUEUE-9",
            edit("QueueOperations.create_queue", "(channel.settings if channel else state.settings).queues", "state.settings.queues"),
            profiles=("doc",)),
-    mutant("ids-always-made", "UseMessageId does nothing.", "MESSAGE-6",
-           edit("Pushing.push", "if not request.id and settings.use_id:", "if not request.id:")),
     mutant("expired-not-counted", "TimeoutMessages stays 0.", "QUEUE_INFO-6",
            edit("queue.Queue.expired", "self.counters.timeouts += 1", "pass")),
     mutant("expired-early", "Messages expire after half their time.", "EXPIRY-1",

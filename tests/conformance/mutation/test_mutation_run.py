@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError
 from wireproof.reference_server.clock import VirtualClock
 
 SUITE = load_suite("throttr")
@@ -195,7 +196,7 @@ def test_a_server_that_loops_without_end_is_killed(is_hungry: bool, monkeypatch:
     monkeypatch.setattr(recorded_suite, "CPU_SECONDS", 0.2)
     monkeypatch.setattr(recorded_suite, "CPU_SECONDS_AGAIN", 0.02)
     monkeypatch.setattr(bounds, "MEMORY", 64 << 20)
-    monkeypatch.setattr(recorded_suite, "factory_of", _loops_after(recorded_suite.factory_of, is_hungry))
+    monkeypatch.setattr(recorded_suite, "factory_of", _connecting(recorded_suite.factory_of, _loop(is_hungry)))
 
     (found,) = run_mutants(MutationRun(FEW, "7.1.0", "uint16").recorded, [LOW_BYTE], jobs=1)
 
@@ -204,19 +205,36 @@ def test_a_server_that_loops_without_end_is_killed(is_hungry: bool, monkeypatch:
     assert not is_hungry or found.kills[0].got == "no end of memory"
 
 
-def _loops_after(correct: Any, is_hungry: bool) -> Any:
+def test_a_server_that_cannot_encode_its_answer_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*given: object) -> None:
+        raise LocalProtocolError(ErrorCode.BAD_VALUE, "expected at most 65535 bytes, got 65536")
+
+    monkeypatch.setattr(recorded_suite, "factory_of", _connecting(recorded_suite.factory_of, connect))
+
+    (found,) = run_mutants(MutationRun(FEW, "7.1.0", "uint16").recorded, [LOW_BYTE], jobs=1)
+
+    assert found.error is None
+    assert {one.verdict for one in found.kills} == {Verdict.CRASH}
+    assert "expected at most 65535 bytes, got 65536" in str(found.kills[0].got)
+
+
+def _connecting(correct: Any, connect: Callable[..., None]) -> Any:
+    """Return what makes servers that do this for each connection, where they are mutants."""
+
     def factory_of(plan: Any, mutant: str | None) -> Any:
         create = correct(plan, None)
-        if mutant is None:
-            return create
 
-        def looping(clock: Any) -> Any:
+        def changed(clock: Any) -> Any:
             service = create(clock)
-            service.connect = loop
+            service.connect = connect
             return service
 
-        return looping
+        return create if mutant is None else changed
 
+    return factory_of
+
+
+def _loop(is_hungry: bool) -> Callable[..., None]:
     def loop(*given: object) -> None:
         held = []
         while True:
@@ -225,7 +243,7 @@ def _loops_after(correct: Any, is_hungry: bool) -> Any:
                 if not is_hungry:
                     held.clear()
 
-    return factory_of
+    return loop
 
 
 def test_a_server_that_raises_stop_iteration_makes_no_outcome() -> None:

@@ -60,10 +60,15 @@ def test_ids_that_are_none(document: Server, released: Server, number: str) -> N
 
 
 def test_without_an_id(document: Server, released: Server) -> None:
-    for server in (document, released):
-        line = server.client("me")
-        assert line.codes(CreateQueue(id=b"1", target=b"ch", **WAITS)) == [("RESPONSE", 406)]
-        assert line.closed == (server is released)
+    line = document.client("me")
+    assert line.codes(CreateQueue(id=b"1", target=b"ch", **WAITS)) == [("RESPONSE", 406)]
+    assert line.codes(ChannelInfo(id=b"1", target=b"ch", **WAITS)) == [("RESPONSE", 404)]
+    line = released.client("me")
+    assert line.codes(CreateQueue(id=b"1", target=b"ch")) == [("RESPONSE", 406)]
+    (found,) = line.send(ChannelInfo(id=b"1", target=b"ch", **WAITS))
+    assert released.codec.decode(ChannelInformation, found.payload).Queues == (0,)  # type: ignore[attr-defined]
+    assert line.codes(CreateQueue(id=b"1", target=b"c2", **WAITS)) == [("RESPONSE", 406), ("RESPONSE", 0)]
+    assert not line.closed
 
 
 def test_what_a_channel_does_not_allow(document: Server, released: Server) -> None:
@@ -171,13 +176,30 @@ def test_entering_cache_keeps_the_newest(document: Server) -> None:
     assert (info(document, line).Messages, info(document, line).PriorityMessages) == (0, 1)
 
 
+def test_what_a_release_does_not_count(released: Server) -> None:
+    line = released.client("me")
+    released.queue(line, Status=CACHE)
+    line.send(produce(b"a"), produce(b"b", high_priority=1))
+    told = info(released, line)
+    assert (told.Messages, told.PriorityMessages, told.ReceivedMessages) == (0, 0, 2)
+
+
+def test_information_for_pending_acknowledge_alone(document: Server, released: Server) -> None:
+    for server, answers in ((document, [("CONFIRMATION", 0)]), (released, [("RESPONSE", 0)])):
+        line = server.client("me")
+        server.queue(line)
+        assert line.codes(ChannelInfo(id=b"1", target=b"ch", pending_ack=1)) == answers
+        assert line.codes(ChannelInfo(id=b"1", target=b"ch")) == []
+
+
 def test_options_of_delivery(server: Server) -> None:
     one, two = server.client("one"), server.client("two")
     server.queue(one, Status=PUSH, SendOnlyFirstAcquirer=True, HideClientNames=True, UseMessageId=False)
     server.join(one)
     server.join(two)
     (message,) = two.send(produce(b"a", id=b"")) or one.take()
-    assert (message.source, message.id) == (b"", b"")  # type: ignore[attr-defined]
+    assert message.source == b""  # type: ignore[attr-defined]
+    assert len(message.id) == (0 if server.rules.leaves_out_ids else 32)  # type: ignore[attr-defined]
     assert two.take() == []
 
 

@@ -116,7 +116,7 @@ def test_a_server_that_does_not_start_is_told() -> None:
         lives.start("first")
     lives.close()
     ((scenario, one),) = simulated(TALK, never, kills=1)
-    assert (scenario, [breach.promise for breach in one.breaches]) == ("kill", ["starts"])
+    assert (scenario, [breach.promise for breach in one.breaches]) == ("unused", ["starts"])
 
 
 def test_what_keeps_nothing_cannot_be_given_a_folder(tmp_path: Path) -> None:
