@@ -270,7 +270,7 @@ async def session(
 ) -> AsyncIterator[Asking]:
     """Open a connection, from the address and port `local` if named, and finish its handshake.
 
-    `heard` takes all bytes that come.
+    `received` takes all bytes that come.
 
     Raises `OSError` (`TimeoutError` among them: all of it takes at most `timeout` seconds) and `ProtocolError`.
     """
@@ -292,8 +292,8 @@ async def reply_to(
 ) -> Message | None:
     """Return what a new client is answered to one request; None when nothing that can be read comes in time.
 
-    `request` is a symbolic message, or None for the one that any server of the protocol answers at once. `heard` takes
-    all bytes that come.
+    `request` is a symbolic message, or None for the one that any server of the protocol answers at once. `received`
+    takes all bytes that come.
     """
     symbols = probe_symbols(suite, spoken.profile, spoken.variant)
     message = symbols.protocol.link.sync_request() if request is None else symbols.message(message_of(request))

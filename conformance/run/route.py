@@ -167,10 +167,12 @@ async def _shown(spec: Mapping[str, Any], symbols: Symbols, address: Address, ti
         return shown if seen_port != port else f"it sees {seen_host} where our address is {host}"
     if seen_port == port:
         return ""
-    again = await _seen(spec, symbols, address, timeout, (host, port))
-    if again is None:
+    # A port that the system takes for `connect` may belong to other connections as well: nobody can bind it again.
+    bound = await _seen(spec, symbols, address, timeout, (host, 0))
+    again = bound and await _seen(spec, symbols, address, timeout, bound[0])
+    if bound is None or again is None:
         return None
-    return "" if again[1][1] in (seen_port, again[0][1]) else shown
+    return "" if again[1][1] in (bound[1][1], again[0][1]) else shown
 
 
 Place = tuple[str, int]

@@ -82,6 +82,23 @@ def test_a_proxy_is_known_by_the_port_that_the_server_sees() -> None:
     assert "--feature direct" in found.notes[0]
 
 
+def test_a_proxy_is_known_although_the_port_of_the_first_connection_belongs_to_others_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The system shares a port among connections to several places; such a one cannot be bound again."""
+    first, ours, seen = 40000, "127.0.0.1", iter(range(50000, 50010))
+
+    async def asked(*_: Any) -> tuple[tuple[str, int], tuple[str, int]] | None:
+        local = _[-1]
+        if local == (ours, first):
+            return None
+        return (ours, first if local is None else local[1] or first + 1), ("", next(seen))
+
+    monkeypatch.setattr("wireproof.conformance.run.route._seen", asked)
+
+    assert route_behind(Line()).proxy.startswith("it sees us port 50000")
+
+
 def test_a_long_round_trip_is_measured() -> None:
     found = route_behind(Line(rtt=FAR))
 
