@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.verdict.record_facts import asked_in, extra_of, is_lost
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
-__all__ = ["disturbers", "is_lost", "sdk_keys", "with_spoiled"]
+__all__ = ["disturbers", "sdk_keys", "with_spoiled"]
 
 ALWAYS = re.compile(r"(?![0-9a-f… ]+$|.*[{\d])[^\d]+")
 """What is expected of every request alike: no bytes, no values."""
@@ -38,8 +39,8 @@ def with_spoiled(records: Sequence[Record]) -> list[Record]:
     spoil the next answer, it is that one which is read wrongly, and nothing is said.
     """
     found: dict[str, Record] = {}
-    for one in sorted(records, key=lambda one: len(_asked(one))):
-        if name := _extra(one).get("spoils"):
+    for one in sorted(records, key=lambda one: len(asked_in(one))):
+        if name := extra_of(one).get("spoils"):
             found.setdefault(str(name), one)
     if len(found) > MOST_SPOIL:
         return list(records)
@@ -47,12 +48,12 @@ def with_spoiled(records: Sequence[Record]) -> list[Record]:
 
 
 def _spoiled(record: Record, found: Mapping[str, Record]) -> Record:
-    extra = _extra(record)
+    extra = extra_of(record)
     if record["verdict"] not in GOES_WRONG or extra.keys() & RESTS or "asked" not in extra:
         return record
     of_a_push = str(record["expected"]).startswith(UNREPORTED)
     for name, shows in found.items():
-        if name in _asked(record) and shows["case"] != record["case"] and (of_a_push or name != extra["reply_to"]):
+        if name in asked_in(record) and shows["case"] != record["case"] and (of_a_push or name != extra["reply_to"]):
             return {**record, "extra": {**extra, "rests_on": shows["case"]}}
     return record
 
@@ -65,7 +66,7 @@ def disturbers(records: Iterable[Record]) -> Mapping[str, str]:
     the next of their own kind, and several kinds do, it is none of them: the SDK reads no stream.
     """
     left = {
-        one["record_id"]: _pair(one) for one in records if one.get("role") == "client" and _extra(one).get("behind")
+        one["record_id"]: _pair(one) for one in records if one.get("role") == "client" and extra_of(one).get("behind")
     }
     if len({one for one, other in left.values() if one == other}) >= SEVERAL:
         return dict.fromkeys(left, ANY)
@@ -86,7 +87,7 @@ def sdk_keys(record: Record, disturber: str | None) -> Sequence[Key]:
     """
     if record.get("role") != "client":
         return ()
-    extra = _extra(record)
+    extra = extra_of(record)
     if is_lost(record):
         return [("lost",)]
     for name in ("misread", "spoils"):
@@ -95,12 +96,12 @@ def sdk_keys(record: Record, disturber: str | None) -> Sequence[Key]:
     if disturber is not None:
         return [("behind", disturber)]
     if record["verdict"] == Verdict.HANG:
-        return [("busy", name) for name in _asked(record)] if extra.get("hang", {}).get("busy") else []
+        return [("busy", name) for name in asked_in(record)] if extra.get("hang", {}).get("busy") else []
     return _keys_of_a_failure(record)
 
 
 def _keys_of_a_failure(record: Record) -> Sequence[Key]:
-    extra, expected, got = _extra(record), str(record["expected"] or ""), str(record["got"] or "")
+    extra, expected, got = extra_of(record), str(record["expected"] or ""), str(record["got"] or "")
     if expected.startswith(UNREPORTED) and got.startswith(NONE):
         return [("unreported",)]
     if ALWAYS.fullmatch(expected):
@@ -114,18 +115,5 @@ def _keys_of_a_failure(record: Record) -> Sequence[Key]:
     return [("clause", record["blamed"], *place), *same_field]
 
 
-def is_lost(record: Record) -> bool:
-    """Say whether an SDK waited on after its connection had ended."""
-    return bool(record["verdict"] == Verdict.HANG and _extra(record).get("lost"))
-
-
 def _pair(record: Record) -> tuple[str, str]:
-    return str(_extra(record)["behind"]), str(_extra(record)["reply_to"])
-
-
-def _asked(record: Record) -> list[str]:
-    return str(_extra(record).get("asked", "")).split()
-
-
-def _extra(record: Record) -> Mapping[str, Any]:
-    return record.get("extra") or {}
+    return str(extra_of(record)["behind"]), str(extra_of(record)["reply_to"])

@@ -214,3 +214,46 @@ def test_a_hang_is_busy_where_it_used_or_always_wanted_the_processor(cpu: float,
 
     assert hang.detail.startswith(f"hangs: it answers nobody, and used {cpu:.1f} s of CPU in 5.0 s ({detail}")
     assert hang.busy is (detail == "busy")
+
+
+def unanswered(case: str, to: str = "QUERY", **changes: Any) -> Record:
+    return made(case, "untestable", place=(to, ""), got="nothing in 5 s", **changes)
+
+
+def unanswered_consequences(count: int, rests_on: str = "low") -> list[Record]:
+    return [unanswered(f"high-{one}", extra={"rests_on": rests_on}) for one in range(count)]
+
+
+def test_a_step_that_prepares_follows_from_a_request_that_consequences_find_unanswered() -> None:
+    low = made("low", place=("WHOAMI", ""), asked="QUERY WHOAMI")
+
+    assert len(grouped(low, *unanswered_consequences(2), unanswered("prepares"))) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        unanswered("prepares", to="GET", asked="GET"),
+        made("prepares", "untestable", place=("QUERY", ""), got="another way"),
+    ],
+    ids=["at another request", "in another way"],
+)
+def test_a_step_that_prepares_and_stops_elsewhere_stands_by_itself(other: Record) -> None:
+    low = made("low", place=("WHOAMI", ""), asked="WHOAMI")
+
+    assert grouped(low, *unanswered_consequences(2), other)[1] == ["prepares"]
+
+
+def test_a_smaller_group_explains_no_larger_one() -> None:
+    low = made("low", place=("WHOAMI", ""), asked="WHOAMI")
+    prepare = [unanswered(f"prepares-{one}") for one in range(3)]
+
+    assert len(grouped(low, *unanswered_consequences(2), *prepare)) == 2
+
+
+def test_what_fails_in_other_segments_at_a_request_that_goes_wrong_whole_follows_from_that() -> None:
+    low = made("low", place=("WHOAMI", ""), asked="QUERY WHOAMI")
+    joined = made("joined", "lenient", delivery="joined", place=("INSERT", "ok"), blamed="C-2")
+
+    assert len(grouped(low, *unanswered_consequences(2), joined)) == 1
+    assert len(grouped(low, *unanswered_consequences(2), made("cut", delivery="bytes", asked="GET"))) == 2

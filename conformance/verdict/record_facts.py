@@ -1,0 +1,181 @@
+"""What one record says of its play: where it stopped, what it asked for, how the target ended. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from wireproof.conformance.model.outcome import ANYWHERE
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.suite.combinations import is_combination
+from wireproof.conformance.suite.segmentation import WHOLE
+
+if TYPE_CHECKING:
+    from wireproof.conformance.verdict.records import Record
+
+__all__ = [
+    "CauseKind",
+    "asked_in",
+    "extra_of",
+    "follows",
+    "group_of",
+    "is_about_its_request",
+    "is_lost",
+    "kind_of",
+    "manner_of",
+    "meet",
+    "place_of",
+    "plain",
+    "process_of",
+    "shared_keys",
+    "signature",
+    "size_of",
+]
+
+LARGE = 1 << 7
+"""From here on a number is large enough that two failures which read it at one place have one cause."""
+VARIES = re.compile(r"0x[0-9a-fA-F]+|\d+|b'[^']*'|\"[^\"]*\"")
+SILENT, SILENCE = "silent", re.compile(r"nothing (in|beyond) ")
+
+
+class CauseKind(StrEnum):
+    """What a cause is; in this order they are shown."""
+
+    DEATH = "death"
+    HANG = "hang"
+    FAILURE = "failure"
+    PRECONDITION = "precondition"
+    """A step that only prepares failed, and no case that asks for the same fails."""
+    UNDECIDED = "undecided"
+    """Nobody's fault as far as known: asked too late, or lost with others."""
+    HARNESS = "harness"
+    """wireproof's own fault."""
+
+
+def signature(process: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is the same in all deaths of one cause: how the process ended and what it said; "" for no words."""
+    death = str(process.get("death") or "")
+    if process.get("frame"):
+        return death, str(process["frame"])
+    return death, plain(process.get("said")) if process.get("names_a_cause") else ""
+
+
+def process_of(record: Record) -> Mapping[str, Any] | None:
+    """Return what is known of the process that ended, or answered nobody, during the play; None where none did."""
+    extra = extra_of(record)
+    if extra.get("process"):
+        return dict(extra["process"])
+    return dict(extra["ends"][0]) if extra.get("ends") else None
+
+
+def follows(record: Record) -> bool:
+    """Say whether the play was found to be a consequence of another while the run was judged."""
+    return "rests_on" in extra_of(record) or "held_back" in extra_of(record)
+
+
+def kind_of(record: Record) -> CauseKind:
+    """Return what kind of cause the play shows by itself."""
+    match Verdict(record["verdict"]):
+        case Verdict.HARNESS_ERROR:
+            return CauseKind.HARNESS
+        case Verdict.CRASH:
+            return CauseKind.DEATH
+        case Verdict.HANG:
+            return CauseKind.HANG
+        case Verdict.UNTESTABLE:
+            prepared = record["guilty"] != Guilty.HARNESS and record["step"] is not None
+            return CauseKind.PRECONDITION if prepared else CauseKind.UNDECIDED
+    return CauseKind.FAILURE
+
+
+def shared_keys(record: Record) -> list[tuple[object, ...]]:
+    """Return what a failure shares with others of the same cause."""
+    kind, place = kind_of(record), place_of(record)
+    if record["delivery"] != WHOLE.name:
+        return [("segmentation", record["blamed"])]
+    hang = extra_of(record).get("hang") if kind is CauseKind.HANG else None
+    if place is None:
+        return [(kind, record["expected"]) if hang else (kind, record["blamed"], plain(record["got"]))]
+    if hang:
+        return [(kind, place[0], hang["busy"])]
+    if kind is CauseKind.HANG:
+        return [(kind, place[0], record["blamed"]) if is_combination(record["case"]) else (kind, place[0])]
+    found: list[tuple[object, ...]] = [(kind, record["blamed"], place)]
+    if "extreme" in extra_of(record):
+        found.append((kind, extra_of(record)["extreme"]))
+    number = re.fullmatch(r"(\d+)", str(record["got"]).split(";")[0].strip())
+    if number and int(number[1]) >= LARGE and place[1]:
+        found.append((kind, place, number[1]))
+    return found
+
+
+def extra_of(record: Record) -> Mapping[str, Any]:
+    """Return what a record has beyond what every record has."""
+    return record.get("extra") or {}
+
+
+def place_of(record: Record) -> tuple[str, str] | None:
+    """Return the reply and the field at which the play stopped; `ANYWHERE` for one judged by many replies."""
+    extra = extra_of(record)
+    if "history" in extra:
+        return ANYWHERE, ""
+    return (str(extra["reply_to"]), str(extra["field"])) if extra.get("reply_to") else None
+
+
+def meet(one: tuple[str, str] | None, other: tuple[str, str] | None) -> bool:
+    """Say whether two plays stopped at the same place, as far as it is known."""
+    if one is None or other is None:
+        return False
+    return ANYWHERE in (one[0], other[0]) or (one[0] == other[0] and (one[1] == other[1] or not (one[1] and other[1])))
+
+
+def is_about_its_request(record: Record) -> bool:
+    """Say whether the target ended, or was silent, at the request that the case is about."""
+    return bool(group_of(record)) and group_of(record) == extra_of(record).get("reply_to")
+
+
+def group_of(record: Record) -> str:
+    """Return the group of requests that the case belongs to; "" for none."""
+    return str(record.get("group", ""))
+
+
+def asked_in(record: Record) -> frozenset[str]:
+    """Return the kinds of requests that were sent until the play stopped."""
+    return frozenset(str(extra_of(record).get("asked", "")).split())
+
+
+def plain(text: object) -> str:
+    """Return a text without what differs from play to play."""
+    return VARIES.sub("#", str(text or ""))
+
+
+def size_of(record: Record) -> tuple[bool, int, int, int, str]:
+    """Return what orders plays from small to large: whole ones, of a MUST, with few bytes and few writes."""
+    sent = [one for one in record["exchange"] if one["direction"] == "sent"]
+    size = sum(len(one["hex"]) for one in sent)
+    return (
+        record["delivery"] != WHOLE.name or not (sent or is_lost(record)),
+        size,
+        len(sent),
+        -len(record["clauses"]),
+        record["case"],
+    )
+
+
+def is_lost(record: Record) -> bool:
+    """Say whether an SDK waited on after its connection had ended."""
+    return bool(record["verdict"] == Verdict.HANG and extra_of(record).get("lost"))
+
+
+def manner_of(record: Record) -> str:
+    """Return how the play stopped, without what differs from play to play.
+
+    That is what made the first byte wrong that the target sent; all waits in vain are one.
+    """
+    monitor, got = extra_of(record).get("monitor") or {}, str(record["got"] or "")
+    if monitor.get("first") == Guilty.TARGET and monitor.get("error"):
+        return str(monitor["error"])
+    waited = record["verdict"] == Verdict.HANG or SILENCE.match(got)
+    return SILENT if waited else plain(got.partition("; rests on ")[0])
