@@ -10,9 +10,15 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from wireproof.protocols.profile import Profile
+    from wireproof.reference_server.clock import Clock
+    from wireproof.reference_server.options import Option
+    from wireproof.reference_server.patch import Patch
 
 __all__ = ["DIALLED", "Ids", "Limits", "Peer", "Service", "Session", "Trace", "Write", "seeded_ids"]
 
@@ -104,8 +110,42 @@ class SlowWork(NamedTuple):
 class Service(ABC):
     """One server instance of a protocol: the state all its connections share."""
 
+    state_class: ClassVar[Callable[..., Any]]
+    """What all connections share: (profile, variant, clock, ids, limits, options, rules)."""
+    rules: ClassVar[Mapping[str, Any]]
+    """Profile -> its rules, a dataclass."""
+    options: ClassVar[Sequence[Option]]
+    """The options that only servers of this protocol have."""
     touched: frozenset[str] | None = None
     """Names of the only requests in which a patch can show; None = any request. Mutation testing reads it."""
+
+    @abstractmethod
+    def __init__(self, state: Any, trace: Trace | None = None, patch: Patch | None = None) -> None:
+        """`trace` receives a line for each decoded exchange; `patch` replaces parts of the server."""
+
+    @classmethod
+    def create(
+        cls,
+        profile: Profile,
+        variant: str,
+        *,
+        clock: Clock,
+        ids: Ids,
+        limits: Limits,
+        trace: Trace | None = None,
+        patch: Patch | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Return a server of `profile` under `variant`; `options` that are not given have their defaults.
+
+        Raises ValueError for what options name and cannot be used, a file for example.
+        """
+        rules, given = cls.rules[profile.name], {one.name: one.default for one in cls.options} | dict(options or {})
+        if patch is None:
+            return cls(cls.state_class(profile, variant, clock, ids, limits, given, rules), trace)
+        state_class, spoken = patch.state or cls.state_class, patch.patched_profile(profile)
+        changed, rules = {**given, **patch.options}, replace(rules, **patch.rules)
+        return cls(state_class(spoken, variant, clock, ids, limits, changed, rules), trace, patch)
 
     @abstractmethod
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:

@@ -2,9 +2,10 @@
 
 from wireproof.reference_server.namechan.oracle import DocumentModel
 from wireproof.reference_server.namechan.rules import RULES, Rules
-from wireproof.reference_server.namechan.service import NamechanService, create
+from wireproof.reference_server.namechan.service import NamechanService
 from wireproof.reference_server.patch import Patch
 
 __all__ = ["RULES", "SERVER_MODEL", "NamechanService", "Patch", "Rules", "create"]
 
 SERVER_MODEL = DocumentModel
+create = NamechanService.create

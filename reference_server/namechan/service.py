@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from wireproof.protocols.profile import Profile
-from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.namechan.handlers import HookHandlers, LineHandlers
 from wireproof.reference_server.namechan.hook import HookSession
 from wireproof.reference_server.namechan.options import OPTIONS
 from wireproof.reference_server.namechan.rules import RULES
 from wireproof.reference_server.namechan.session import NamechanSession
 from wireproof.reference_server.namechan.state import Handlers, State
-from wireproof.reference_server.options import chosen
 from wireproof.reference_server.patch import Patch
-from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Session, Trace, Write
+from wireproof.reference_server.service import Close, Peer, Service, Session, Trace, Write
 from wireproof.reference_server.tracing import traced
 
-__all__ = ["HOOK", "NamechanService", "create"]
+__all__ = ["HOOK", "NamechanService"]
 
 HOOK = "hook"
 """The listener of a harness."""
@@ -28,6 +23,10 @@ HOOK = "hook"
 
 class NamechanService(Service):
     """One server under one profile."""
+
+    state_class = State
+    rules = RULES
+    options = OPTIONS
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
@@ -57,30 +56,6 @@ class NamechanService(Service):
         for session in list(self.state.sessions):
             session.connection_lost()
         self.state.close()
-
-
-def create(
-    profile: Profile,
-    variant: str,
-    *,
-    clock: Clock,
-    ids: Ids,
-    limits: Limits,
-    trace: Trace | None,
-    patch: Patch | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> NamechanService:
-    """Return a server of `profile`; `patch` replaces parts of it.
-
-    Raises ValueError for bad options, and for a folder that cannot be used.
-    """
-    options = chosen("namechan", OPTIONS, options or {})
-    if patch is None:
-        return NamechanService(State(profile, variant, clock, ids, limits, options), trace)
-    rules = replace(RULES[profile.name], **patch.rules)
-    options |= patch.options
-    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
-    return NamechanService(state, trace, patch)
 
 
 def _name(session: NamechanSession) -> str:

@@ -14,7 +14,7 @@ from wireproof.protocols.namechan import Codec, Sync
 from wireproof.protocols.profile import Profile
 from wireproof.reference_server.clock import Clock, Timer
 from wireproof.reference_server.namechan.queue import Queue
-from wireproof.reference_server.namechan.rules import RULES, Rules
+from wireproof.reference_server.namechan.rules import Rules
 from wireproof.reference_server.namechan.settings import Settings, parse_queue
 from wireproof.reference_server.namechan.store import Row, Store, StoreError
 from wireproof.reference_server.service import Ids, Limits
@@ -61,11 +61,11 @@ class State:
         ids: Ids,
         limits: Limits,
         options: Mapping[str, Any],
-        rules: Rules | None = None,
+        rules: Rules,
     ) -> None:
         """Raises ValueError for queues and folders that cannot be used."""
         self.codec = Codec.of(profile, variant)
-        self.rules = rules or RULES[profile.name]
+        self.rules = rules
         self.clock, self.limits, self.options = clock, limits, options
         self.max_kept: int = options["max_kept"]
         self.queues: dict[bytes, Queue] = {}

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 import msgspec
 
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.messages import Request
-from wireproof.protocols.profile import Profile
 from wireproof.protocols.psrt import UnfinishedTopicError
 from wireproof.protocols.psrt.requests import Datagram, Login
-from wireproof.reference_server.clock import Clock
-from wireproof.reference_server.options import chosen
 from wireproof.reference_server.patch import Patch
 from wireproof.reference_server.psrt.accounts import read_accounts
 from wireproof.reference_server.psrt.control_requests import ControlRequests
@@ -26,16 +21,20 @@ from wireproof.reference_server.psrt.options import OPTIONS
 from wireproof.reference_server.psrt.rules import RULES
 from wireproof.reference_server.psrt.session import PsrtSession
 from wireproof.reference_server.psrt.state import Handlers, RefusedError, State
-from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, SlowWork, Trace, Write
+from wireproof.reference_server.service import Close, Peer, Service, SlowWork, Trace, Write
 from wireproof.reference_server.tracing import traced
 
-__all__ = ["PsrtService", "create"]
+__all__ = ["PsrtService"]
 
 log = logging.getLogger(__name__)
 
 
 class PsrtService(Service):
     """One server under one profile."""
+
+    state_class = State
+    rules = RULES
+    options = OPTIONS
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
@@ -102,30 +101,6 @@ class PsrtService(Service):
         """End every session and drop the state."""
         for session in list(self.state.sessions):
             session.connection_lost()
-
-
-def create(
-    profile: Profile,
-    variant: str,
-    *,
-    clock: Clock,
-    ids: Ids,
-    limits: Limits,
-    trace: Trace | None,
-    patch: Patch | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> PsrtService:
-    """Return a server of `profile`; `patch` replaces parts of it.
-
-    Raises ValueError for bad options, and for account files that cannot be used.
-    """
-    options = chosen("psrt", OPTIONS, options or {})
-    if patch is None:
-        return PsrtService(State(profile, variant, clock, ids, limits, options), trace)
-    rules = replace(RULES[profile.name], **patch.rules)
-    options |= patch.options
-    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
-    return PsrtService(state, trace, patch)
 
 
 def _handlers(state: State) -> Handlers:

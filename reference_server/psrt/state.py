@@ -12,7 +12,7 @@ from wireproof.protocols.psrt.replies import PushedMessage, Response
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.psrt.accounts import read_accounts
 from wireproof.reference_server.psrt.client import Client
-from wireproof.reference_server.psrt.rules import RULES, Rules
+from wireproof.reference_server.psrt.rules import Rules
 from wireproof.reference_server.psrt.subscriptions import Subscriptions
 from wireproof.reference_server.service import Ids, Limits
 
@@ -50,10 +50,10 @@ class State:
         ids: Ids,
         limits: Limits,
         options: Mapping[str, Any],
-        rules: Rules | None = None,
+        rules: Rules,
     ) -> None:
         self.codec = Codec.of(profile, variant)
-        self.rules = rules or RULES[profile.name]
+        self.rules = rules
         self.clock = clock
         self.limits = limits
         self.options = options

@@ -4,7 +4,7 @@ from wireproof.reference_server.patch import Patch
 from wireproof.reference_server.throttr.model import ThrottrModel
 from wireproof.reference_server.throttr.oracle import DocumentModel
 from wireproof.reference_server.throttr.rules import RULES, Rules
-from wireproof.reference_server.throttr.service import ThrottrService, create
+from wireproof.reference_server.throttr.service import ThrottrService
 
 __all__ = [
     "MODEL",
@@ -20,3 +20,4 @@ MODEL = ThrottrModel
 """(profile, variant) -> the sequential model of one key."""
 SERVER_MODEL = DocumentModel
 """(profile, variant, tolerance_ns=, shared=) -> the model of a whole server."""
+create = ThrottrService.create

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Request
-from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr import Codec
 from wireproof.protocols.throttr.requests import Event, Publish
-from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.patch import HandlerPatch, Patch
-from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
+from wireproof.reference_server.service import Close, Peer, Service, Trace, Write
 from wireproof.reference_server.throttr.channel_requests import ChannelRequests
 from wireproof.reference_server.throttr.dispatch import Dispatch
 from wireproof.reference_server.throttr.listings import Listings
+from wireproof.reference_server.throttr.options import OPTIONS
 from wireproof.reference_server.throttr.record_requests import RecordRequests
 from wireproof.reference_server.throttr.rules import RULES
 from wireproof.reference_server.throttr.server_requests import ServerRequests
@@ -25,11 +22,15 @@ from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import Handler, Handlers, State
 from wireproof.reference_server.tracing import traced
 
-__all__ = ["ThrottrService", "create"]
+__all__ = ["ThrottrService"]
 
 
 class ThrottrService(Service):
     """One server under one profile and width."""
+
+    state_class = State
+    rules = RULES
+    options = OPTIONS
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
@@ -58,28 +59,6 @@ class ThrottrService(Service):
         for session in list(self.state.sessions.values()):
             session.connection_lost()
         self.state.store.close()
-
-
-def create(
-    profile: Profile,
-    variant: str,
-    *,
-    clock: Clock,
-    ids: Ids,
-    limits: Limits,
-    trace: Trace | None,
-    patch: Patch | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> ThrottrService:
-    """Return a server of `profile` at the width `variant`; `patch` replaces parts of it.
-
-    There are no `options`.
-    """
-    if patch is None:
-        return ThrottrService(State(profile, variant, clock, ids, limits), trace)
-    rules = replace(RULES[profile.name], **patch.rules)
-    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, rules)
-    return ThrottrService(state, trace, patch)
 
 
 def _all_handlers(state: State, patch: HandlerPatch | None) -> tuple[Handlers, frozenset[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +15,7 @@ from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.service import Ids, Limits
 from wireproof.reference_server.throttr.channels import Channels
 from wireproof.reference_server.throttr.minutes import Minutes
-from wireproof.reference_server.throttr.rules import RULES, Rules
+from wireproof.reference_server.throttr.rules import Rules
 from wireproof.reference_server.throttr.store import Store
 from wireproof.reference_server.throttr.tally import Tally
 
@@ -40,10 +40,18 @@ class State:
     """One server's records, channels, connections and counts, under the rules of its profile."""
 
     def __init__(
-        self, profile: Profile, variant: str, clock: Clock, ids: Ids, limits: Limits, rules: Rules | None = None
+        self,
+        profile: Profile,
+        variant: str,
+        clock: Clock,
+        ids: Ids,
+        limits: Limits,
+        options: Mapping[str, Any],
+        rules: Rules,
     ) -> None:
+        """There are no `options`."""
         self.codec = Codec.of(profile, variant)
-        self.rules = rules or RULES[profile.name]
+        self.rules = rules
         self.limits = limits
         self.clock = clock
         self.value_size = profile.variants[variant].sizes["value"]

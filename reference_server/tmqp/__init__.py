@@ -3,9 +3,10 @@
 from wireproof.reference_server.tmqp.oracle import DocumentModel
 from wireproof.reference_server.tmqp.patch import Patch
 from wireproof.reference_server.tmqp.rules import RULES, Rules
-from wireproof.reference_server.tmqp.service import TmqpService, create
+from wireproof.reference_server.tmqp.service import TmqpService
 
 __all__ = ["RULES", "SERVER_MODEL", "Patch", "Rules", "TmqpService", "create"]
 
 SERVER_MODEL = DocumentModel
 """(profile, variant, tolerance_ns=, shared=, options=) -> the model of a whole server; of the profile `doc` only."""
+create = TmqpService.create

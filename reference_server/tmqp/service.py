@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from wireproof.protocols.messages import Request
-from wireproof.protocols.profile import Profile
 from wireproof.protocols.tmqp.requests import Hello
-from wireproof.reference_server.clock import Clock
-from wireproof.reference_server.options import chosen
-from wireproof.reference_server.service import DIALLED, Close, Ids, Limits, Peer, Service, Session, Trace, Write
+from wireproof.reference_server.service import DIALLED, Close, Peer, Service, Session, Trace, Write
 from wireproof.reference_server.tmqp.config import fresh_config
 from wireproof.reference_server.tmqp.direct import Direct
 from wireproof.reference_server.tmqp.handshake import Handshake
@@ -32,13 +27,17 @@ from wireproof.reference_server.tmqp.session import TmqpSession
 from wireproof.reference_server.tmqp.state import Handlers, State
 from wireproof.reference_server.tracing import traced
 
-__all__ = ["TmqpService", "create"]
+__all__ = ["TmqpService"]
 
 log = logging.getLogger(__name__)
 
 
 class TmqpService(Service):
     """One server under one profile."""
+
+    state_class = State
+    rules = RULES
+    options = OPTIONS
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
@@ -89,30 +88,6 @@ class TmqpService(Service):
         for session in list(self.state.sessions):
             session.connection_lost()
         self.state.close()
-
-
-def create(
-    profile: Profile,
-    variant: str,
-    *,
-    clock: Clock,
-    ids: Ids,
-    limits: Limits,
-    trace: Trace | None,
-    patch: Patch | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> TmqpService:
-    """Return a server of `profile`; `patch` replaces parts of it.
-
-    Raises ValueError for bad options, and for a config file that cannot be used.
-    """
-    options = chosen("tmqp", OPTIONS, options or {})
-    if patch is None:
-        return TmqpService(State(profile, variant, clock, ids, limits, options), trace)
-    rules = replace(RULES[profile.name], **patch.rules)
-    options |= patch.options
-    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
-    return TmqpService(state, trace, patch)
 
 
 def _handlers(state: State) -> Handlers:

@@ -18,7 +18,7 @@ from wireproof.reference_server.service import Ids, Limits
 from wireproof.reference_server.tmqp.channel import Channel
 from wireproof.reference_server.tmqp.client import Client
 from wireproof.reference_server.tmqp.config import read_config
-from wireproof.reference_server.tmqp.rules import RULES, Rules
+from wireproof.reference_server.tmqp.rules import Rules
 from wireproof.reference_server.tmqp.settings import DELIVERIES, ChannelSettings, QueueSettings
 from wireproof.reference_server.tmqp.stored import Awaited, StoredMessage
 
@@ -55,10 +55,10 @@ class State:
         ids: Ids,
         limits: Limits,
         options: Mapping[str, Any],
-        rules: Rules | None = None,
+        rules: Rules,
     ) -> None:
         self.codec = Codec.of(profile, variant)
-        self.rules = rules or RULES[profile.name]
+        self.rules = rules
         self.clock, self.limits, self.options = clock, limits, options
         self.config = read_config(options["config"])
         self.put_back_limit: int = options["put_back_limit"]

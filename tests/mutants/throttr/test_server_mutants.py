@@ -17,6 +17,7 @@ from wireproof.protocols.throttr.requests import Insert, List, Publish, Query, S
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Limits, Peer
+from wireproof.reference_server.throttr.rules import RULES
 from wireproof.reference_server.throttr.state import State
 
 CLAUSES = load_suite("throttr").clauses
@@ -93,7 +94,7 @@ def test_a_lead_may_be_none_or_several_bytes() -> None:
     ],
 )
 def test_rows_are_changed_and_cut_again(patch: patches.HandlerPatch, fragments: list[list[bytes]]) -> None:
-    state = State(V710, "uint8", VirtualClock(), lambda: bytes(16), Limits())
+    state = State(V710, "uint8", VirtualClock(), lambda: bytes(16), Limits(), {}, RULES["7.1.0"])
     rows = [ListRow(name, 0, 4, 1, 1) for name in (b"a", b"b", b"c", b"d")]
     right = ListReply((ListFragment(1, tuple(rows[:3])), ListFragment(2, tuple(rows[3:]))))
     answer = patch({List: lambda request, session, now: state.codec.encode(right)}, state)[List]

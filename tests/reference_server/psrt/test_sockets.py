@@ -51,7 +51,6 @@ def _serving(request: pytest.FixtureRequest) -> Serve:
                 clock=clock,
                 ids=seeded_ids(7),
                 limits=limits or Limits(),
-                trace=None,
                 options=given,
             )
 
