@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
-from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, ProtocolError
+from wireproof.protocols import codec
+from wireproof.protocols.errors import ErrorCode, MalformedFrameError, ProtocolError
 from wireproof.protocols.frames import (
     Decoder,
     Encoder,
@@ -32,12 +32,11 @@ Layouts = Mapping[bytes, Layout]
 """Constructor -> the message that it begins."""
 
 
-class Codec:
-    """Everything needed to read and write the bytes of one profile; immutable, shared by connections."""
+class Codec(codec.Codec):
+    """Reads and writes the bytes of one profile."""
 
     def __init__(self, profile: Profile, variant: Variant) -> None:
-        self.profile = profile
-        self.variant = variant
+        super().__init__(profile, variant)
         self.lines = self._constructors(LINES)
         """What a client may send on a line."""
         self.hook = self._constructors(HOOK)
@@ -50,16 +49,6 @@ class Codec:
         }
         self._encoders: dict[type[Message], Encoder] = {}
         self._known = frozenset(profile.messages.values())
-
-    @staticmethod
-    @cache
-    def of(profile: Profile, variant: str) -> Codec:
-        """Return the codec of `profile` and the variant of that name; `KeyError` when there is no such variant."""
-        return Codec(profile, profile.variants[variant])
-
-    def layout(self, message: type[Message]) -> Layout:
-        """Return how `message` lies on the wire here."""
-        return self.profile.layout(message, self.variant)
 
     def encode(self, message: Message) -> bytes:
         """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
@@ -88,11 +77,6 @@ class Codec:
         if not isinstance(message, Request) or not layout.is_sexp:
             return {}
         return spellings(tokens_of(layout, message))
-
-    def no_such(self, message: object, kind: str) -> LocalProtocolError:
-        """Return the error for what is not a `kind` of this profile."""
-        detail = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
-        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail)
 
     def is_other_form(self, message: Message, data: bytes) -> bool:
         """Say whether `data` reads as `message`: s-expressions have many spellings."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from wireproof.protocols import codec
+from wireproof.protocols.errors import ErrorCode, MalformedFrameError
 from wireproof.protocols.frames import Decoder, Encoder, FrameContext, compile_decoder, compile_encoder
 from wireproof.protocols.messages import Message, Reply, Request
 from wireproof.protocols.onepass import compile_onepass
-from wireproof.protocols.profile import Layout, Profile, Variant
+from wireproof.protocols.profile import Profile, Variant
 from wireproof.protocols.psrt.enums import PROTOCOL_VERSION, Encryption, ResponseCode
 from wireproof.protocols.psrt.profiles import OPERATIONS
 from wireproof.protocols.psrt.replies import Response
@@ -30,12 +29,11 @@ class UnfinishedTopicError(MalformedFrameError):
         self.password = password
 
 
-class Codec:
-    """Everything needed to read and write the bytes of one profile; immutable, shared by connections."""
+class Codec(codec.Codec):
+    """Reads and writes the bytes of one profile."""
 
     def __init__(self, profile: Profile, variant: Variant) -> None:
-        self.profile = profile
-        self.variant = variant
+        super().__init__(profile, variant)
         self.encoders: dict[type[Message], Encoder] = {}
         self.decoders: dict[type[Message], Decoder] = {}
         for message in profile.messages.values():
@@ -46,38 +44,9 @@ class Codec:
         self.pushes: dict[int, type[Message]] = {profile.leads[one][0]: one for one in profile.pushes}
         self.answers: dict[type[Request], tuple[type[Reply], ...]] = dict(profile.replies)
 
-    @staticmethod
-    @cache
-    def of(profile: Profile, variant: str) -> Codec:
-        """Return the codec of `profile` and the variant of that name; `KeyError` when there is no such variant."""
-        return Codec(profile, profile.variants[variant])
-
-    def layout(self, message: type[Message]) -> Layout:
-        """Return how `message` lies on the wire here."""
-        return self.profile.layout(message, self.variant)
-
-    def encode(self, message: Message) -> bytes:
-        """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
-        encode = self.encoders.get(type(message))
-        if encode is None:
-            raise self.no_such(message, "message")
-        return encode(message)
-
-    def no_such(self, message: object, kind: str) -> LocalProtocolError:
-        """Return the error for what is not a `kind` of this profile."""
-        detail = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
-        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail)
-
     def decode(self, kind: type[Message], data: bytes) -> Message:
         """Return the one message of class `kind` that `data` is; raises `MalformedFrameError`."""
-        message, stop = self.decoders[kind](data, 0, len(data), FrameContext(len(data)))
-        if message is None:
-            raise MalformedFrameError(ErrorCode.TRUNCATED, f"{kind.NAME}: expected {stop} bytes, got {len(data)}", 0)
-        if stop != len(data):
-            detail = f"{kind.NAME}: expected {stop} bytes, got {len(data)}"
-            raise MalformedFrameError(ErrorCode.LYING_LENGTH, detail, stop)
-        found: Message = message
-        return found
+        return codec.decode_whole(self.decoders[kind], kind, data)
 
     def decode_datagram(self, data: bytes) -> Datagram | Sealed:
         """Return what a client's datagram says.

@@ -7,14 +7,14 @@ chosen by the request's class; how a status byte leads a reply is read from the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import cast
 
+from wireproof.protocols import codec
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from wireproof.protocols.fields import Repeated, Rows
 from wireproof.protocols.frames import Decoder, Encoder, FrameContext, bad_flag, compile_decoder, compile_encoder, shown
 from wireproof.protocols.messages import Message, Reply, Request
-from wireproof.protocols.profile import Layout, Profile, Variant
+from wireproof.protocols.profile import Profile, Variant
 from wireproof.protocols.runs import Call, Run, compile_run
 from wireproof.protocols.tables import compile_repeated, compile_rows
 from wireproof.protocols.throttr.replies import EventReply, Status
@@ -27,12 +27,11 @@ NO_LIMIT = 1 << 128
 """Beyond what any size field can announce."""
 
 
-class Codec:
-    """Everything needed to read and write the bytes of one profile and variant; immutable, shared by connections."""
+class Codec(codec.Codec):
+    """Reads and writes the bytes of one profile and width."""
 
     def __init__(self, profile: Profile, variant: Variant) -> None:
-        self.profile = profile
-        self.variant = variant
+        super().__init__(profile, variant)
         self.encoders: dict[type[Message], Encoder] = {}
         self.requests: list[Decoder] = [_unknown_type] * 256
         self.replies: dict[type[Request], Decoder] = {}
@@ -52,24 +51,6 @@ class Codec:
         self.bare = frozenset(request for request, answers in profile.replies.items() if Status not in answers)
         """Requests whose reply has no status byte, so that it may begin with any byte (T1..T3, T37)."""
 
-    @staticmethod
-    @cache
-    def of(profile: Profile, variant: str) -> Codec:
-        """Return the codec of `profile` and the variant of that name; `KeyError` when there is no such variant."""
-        return Codec(profile, profile.variants[variant])
-
-    def layout(self, message: type[Message]) -> Layout:
-        """Return how `message` lies on the wire here."""
-        return self.profile.layout(message, self.variant)
-
-    def encode(self, message: Message) -> bytes:
-        """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
-        try:
-            encode = self.encoders[type(message)]
-        except KeyError:
-            raise self.no_such(message, "message") from None
-        return encode(message)
-
     def encode_requests(self, requests: list[Message]) -> bytes:
         """Return the bytes of requests in this order; `LocalProtocolError` when one is none of this profile's."""
         encoders = self.request_encoders
@@ -78,11 +59,6 @@ class Codec:
         except KeyError:
             wrong = next(request for request in requests if type(request) not in encoders)
             raise self.no_such(wrong, "request") from None
-
-    def no_such(self, message: object, kind: str) -> LocalProtocolError:
-        """Return the error for what is not a `kind` of this profile."""
-        detail = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
-        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail)
 
     def decode_request(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Request | None, int]:
         """Decode one request at `at`, or say how many bytes it needs; `MalformedFrameError` for an unknown type."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import TypeVar
 
-from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from wireproof.protocols import codec
+from wireproof.protocols.errors import ErrorCode, MalformedFrameError
 from wireproof.protocols.fields import Constant
 from wireproof.protocols.frames import Decoder, Encoder, FrameContext, compile_decoder, compile_encoder
 from wireproof.protocols.json_bodies import compile_json
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.packed import compile_packed, same_when_read
-from wireproof.protocols.profile import Layout, Profile, Variant
+from wireproof.protocols.profile import Profile, Variant
 from wireproof.protocols.tmqp.enums import OLD_VERSION, VERSION, FrameType
 from wireproof.protocols.tmqp.profiles import MESSAGES, OPERATIONS, RELEASED_NUMBERS, SENT
 from wireproof.protocols.tmqp.replies import OtherFrame, Pong, ServerPing
@@ -35,12 +35,11 @@ NUMBER = 5
 """Where the content type lies."""
 
 
-class Codec:
-    """Everything needed to read and write the bytes of one profile; immutable, shared by connections."""
+class Codec(codec.Codec):
+    """Reads and writes the bytes of one profile."""
 
     def __init__(self, profile: Profile, variant: Variant) -> None:
-        self.profile = profile
-        self.variant = variant
+        super().__init__(profile, variant)
         self._compiled: dict[type[Message], tuple[Decoder, Encoder]] = {}
         self.encoders: dict[type[Message], Encoder] = _WhenUsed(lambda message: self._both(message)[1])
         self.decoders: dict[type[Message], Decoder] = _WhenUsed(lambda message: self._both(message)[0])
@@ -54,39 +53,9 @@ class Codec:
             for number in (RELEASED_NUMBERS[request], self._number(request))
         }
 
-    @staticmethod
-    @cache
-    def of(profile: Profile, variant: str) -> Codec:
-        """Return the codec of `profile` and the variant of that name; `KeyError` when there is no such variant."""
-        return Codec(profile, profile.variants[variant])
-
-    def layout(self, message: type[Message]) -> Layout:
-        """Return how `message` lies on the wire here."""
-        return self.profile.layout(message, self.variant)
-
-    def encode(self, message: Message) -> bytes:
-        """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
-        try:
-            encode = self.encoders[type(message)]
-        except KeyError:
-            raise self.no_such(message, "message") from None
-        return encode(message)
-
-    def no_such(self, message: object, kind: str) -> LocalProtocolError:
-        """Return the error for what is not a `kind` of this profile."""
-        detail = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
-        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail)
-
     def decode(self, kind: type[Message], data: bytes) -> Message:
         """Return the one message of class `kind` that `data` is; raises `MalformedFrameError`."""
-        message, stop = self.decoders[kind](data, 0, len(data), FrameContext(len(data)))
-        if message is None or stop != len(data):
-            code = ErrorCode.TRUNCATED if message is None else ErrorCode.LYING_LENGTH
-            raise MalformedFrameError(
-                code, f"{kind.NAME}: expected {stop} bytes, got {len(data)}", min(stop, len(data))
-            )
-        found: Message = message
-        return found
+        return codec.decode_whole(self.decoders[kind], kind, data)
 
     def is_other_form(self, message: Message, data: bytes) -> bool:
         """Say whether `data` reads as `message`: sizes, headers and pings have several forms."""
