@@ -1,7 +1,4 @@
-"""The clause list of throttr is complete and well formed: everything the suite says cites one of its ids.
-
-The rule: ids are dense, every request type and every erratum has clauses, and docs/errata.md agrees.
-"""
+"""The clause list of throttr is valid under its schema, and speaks of every request type and profile."""
 
 import json
 import re
@@ -34,7 +31,6 @@ TOPICS = [
     "BUDGET",
     "CLIENT",
 ]
-ERRATUM_ROW = re.compile(r"^\| (T\d+) \|(.*)\|$", re.MULTILINE)
 
 Clause = dict[str, Any]
 
@@ -50,15 +46,6 @@ def load_document() -> dict[str, Any]:
 
 
 CLAUSES: list[Clause] = load_document()["clauses"]
-ERRATA = dict(ERRATUM_ROW.findall((ROOT / "docs/errata.md").read_text()))
-
-
-def number(identifier: str) -> int:
-    return int(re.split(r"\D+", identifier)[-1])
-
-
-def citing(erratum: str) -> list[str]:
-    return [clause["id"] for clause in CLAUSES if erratum in clause.get("errata", [])]
 
 
 def test_the_schema_is_a_valid_schema() -> None:
@@ -96,37 +83,6 @@ def test_groups_stand_together_in_the_agreed_order() -> None:
     assert groups == REQUEST_TYPES + TOPICS
 
 
-def test_ids_are_dense_from_one_inside_each_group() -> None:
-    ids = [clause["id"] for clause in CLAUSES]
-    expected = [
-        f"THR-{group}-{position}"
-        for group, clauses in groupby(CLAUSES, key=lambda clause: clause["group"])
-        for position, _ in enumerate(clauses, start=1)
-    ]
-
-    assert ids == expected
-
-
-def test_no_two_clauses_of_one_group_and_profile_say_the_same() -> None:
-    said = [(c["group"], profile, c["text"]) for c in CLAUSES for profile in c["profiles"]]
-
-    assert len(said) == len(set(said))
-
-
-def test_profiles_of_a_clause_are_known_and_in_order() -> None:
-    odd = [c["id"] for c in CLAUSES if c["profiles"] != [p for p in PROFILES if p in c["profiles"]]]
-
-    assert odd == []
-
-
-def test_a_level_map_has_its_profiles_as_keys_and_levels_that_differ() -> None:
-    maps = [c for c in CLAUSES if isinstance(c["level"], dict)]
-    odd = [c["id"] for c in maps if list(c["level"]) != c["profiles"] or len(set(c["level"].values())) == 1]
-
-    assert maps
-    assert odd == []
-
-
 @pytest.mark.parametrize("group", REQUEST_TYPES)
 def test_every_request_type_has_a_clause_for_its_type_byte(group: str) -> None:
     texts = [c["text"] for c in CLAUSES if c["group"] == group]
@@ -143,25 +99,3 @@ def test_every_group_speaks_for_both_profiles(profile: str) -> None:
 
 def test_robustness_clauses_are_never_a_must() -> None:
     assert {c["level"] for c in CLAUSES if c["group"] == "ROBUSTNESS"} == {"SHOULD"}
-
-
-def test_the_errata_page_numbers_its_errata_without_a_gap() -> None:
-    assert list(ERRATA) == [f"T{n}" for n in range(1, len(ERRATA) + 1)]
-
-
-def test_clauses_cite_only_errata_of_the_errata_page() -> None:
-    assert {e for c in CLAUSES for e in c.get("errata", [])} <= set(ERRATA)
-
-
-@pytest.mark.parametrize("erratum", ERRATA)
-def test_every_erratum_is_cited_and_its_row_lists_the_citing_clauses(erratum: str) -> None:
-    listed = re.findall(r"THR-[A-Z]+-\d+", ERRATA[erratum])
-
-    assert listed
-    assert listed == citing(erratum)
-
-
-def test_errata_of_a_clause_are_listed_in_order() -> None:
-    odd = [c["id"] for c in CLAUSES if c.get("errata", []) != sorted(c.get("errata", []), key=number)]
-
-    assert odd == []
