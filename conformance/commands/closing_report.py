@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import click
@@ -18,6 +18,8 @@ from wireproof.conformance.report.console import (
     unsupported_summary,
 )
 from wireproof.conformance.run.runner import Plan
+from wireproof.conformance.run.selection import applicable
+from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.records import Record, Run
@@ -63,4 +65,25 @@ def closing_report(
         )
     if unsupported := unsupported_summary(records):
         console.print(unsupported, soft_wrap=True)
+    if slow := slow_summary(plan, {one["case"] for one in records}):
+        console.print(slow, soft_wrap=True)
     click.echo(closing_line(RESULTS[code], records, run, where))
+
+
+def slow_summary(plan: Plan, played: Collection[str]) -> str:
+    """Return how many cases were left out because they take long, and how to play them; "" for none.
+
+    Of a run that was asked for a part of the cases nothing is said.
+    """
+    run, known = plan.run, plan.suite.parameters
+    left = [
+        case
+        for case in applicable(plan.suite, run.profile, run.variant)
+        if (case.slow or case.heavy) and not case.budget and case.id not in played
+    ]
+    if run.partial or not left:
+        return ""
+    waits_for = sorted({name for case in left if case.slow for name in parameters_in(case, known)})
+    short = " ".join(f"--limit {name}=N" for name in waits_for)
+    told = f"; some at once where limits are short: {short}" if short else ""
+    return f"{len(left)} slow cases not played: --slow plays them{told}"

@@ -13,16 +13,17 @@ from typing import Any
 
 import click
 
+from wireproof.conformance.commands.segmentation_options import segmentations_of
 from wireproof.conformance.drivers.tls import client_context
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.processes import ServerProcess, parse_command
-from wireproof.conformance.run.runner import DEFAULT_RESTARTS
+from wireproof.conformance.run.runner import DEFAULT_RESTARTS, Settings
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Suite
-from wireproof.conformance.suite.declared import FeatureError, declared, reached
+from wireproof.conformance.suite.declared import UNSUPPORTED, FeatureError, declared, reached
 from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
 
 SIMULATION = "simulation"
@@ -154,6 +155,21 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(one, handler)
 
 
+def settings_of(options: Mapping[str, Any], suite: Suite, target: Target) -> Settings:
+    """Return how cases are played on `target`, as `options` say; raises `TargetError` for bad limits and listeners."""
+    real = target.address is not None
+    return Settings(
+        jobs=options["jobs"],
+        timeout=options["timeout"],
+        segmentations=segmentations_of(options),
+        parameters=parameters_of(options, suite, real=real),
+        features=features_of(options, suite, target.address),
+        tls=tls_of(options),
+        listeners=listeners_of(options),
+        unknown=unknown_limits(options["limits"], suite) if real else frozenset(),
+    )
+
+
 def assumed_limits(suite: Suite, declared: Iterable[str]) -> dict[str, Number]:
     """Return the protocol's own limits that `declared`, the texts of `--limit`, do not name, with their defaults."""
     named = {text.partition("=")[0] for text in declared}
@@ -176,12 +192,23 @@ def undeclared_limits(suite: Suite, declared: Iterable[str], failed: Collection[
     )
 
 
-def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Number]:
-    """Return the parameters of cases; raises `TargetError` for an unknown limit or a value that is not a number."""
+def parameters_of(options: Mapping[str, Any], suite: Suite, *, real: bool = True) -> Mapping[str, Number]:
+    """Return the parameters of cases; raises `TargetError` for an unknown limit or a value that is not a number.
+
+    Slow cases give a `real` target that declares nothing as long as the document allows.
+    """
     own = {name: one.value for name, one in suite.parameters.items()}
     known = {**LIMITS, **own}
     found: dict[str, Number] = {**known, "TOLERANCE": options["tolerance"]}
-    for text in options["limits"]:
+    if real and options.get("slow"):
+        wide = {name: one.undeclared for name, one in suite.parameters.items()}
+        found |= {name: value for name, value in wide.items() if isinstance(value, int | float)}
+    return found | _declared(options["limits"], known)
+
+
+def _declared(texts: Iterable[str], known: Collection[str]) -> dict[str, Number]:
+    found: dict[str, Number] = {}
+    for text in texts:
         name, _, number = text.partition("=")
         try:
             if name not in known or not 0 <= float(number) < float("inf"):
@@ -190,6 +217,18 @@ def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Numb
             raise TargetError(f"--limit: expected NAME=NUMBER with one of {', '.join(known)}; got {text!r}") from None
         found[name] = int(number) if number.isdecimal() else float(number)
     return found
+
+
+def unknown_limits(texts: Iterable[str], suite: Suite) -> frozenset[str]:
+    """Return the limits that the texts of `--limit` do not name and that no document bounds."""
+    left = assumed_limits(suite, texts)
+    return frozenset(name for name in left if suite.parameters[name].undeclared == UNSUPPORTED)
+
+
+def declared_limits(texts: Iterable[str], suite: Suite) -> Mapping[str, Number]:
+    """Return the protocol's own limits that the texts of `--limit` name; raises `TargetError` as `parameters_of`."""
+    found = _declared(texts, {**LIMITS, **suite.parameters})
+    return {name: value for name, value in found.items() if name in suite.parameters}
 
 
 def listeners_of(options: Mapping[str, Any]) -> Mapping[str, Address]:

@@ -18,7 +18,7 @@ from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.resumed import earlier_results, resumed
-from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
+from wireproof.conformance.commands.segmentation_options import add_segmentation_options
 from wireproof.conformance.commands.selection_options import (
     EFFORTS,
     effort_option,
@@ -30,12 +30,10 @@ from wireproof.conformance.commands.selection_options import (
 from wireproof.conformance.commands.target_options import (
     Target,
     assumed_limits,
-    features_of,
-    listeners_of,
-    parameters_of,
+    declared_limits,
+    settings_of,
     target_of,
     target_options,
-    tls_of,
     undeclared_limits,
 )
 from wireproof.conformance.drivers.simulation import ServiceFactory
@@ -56,7 +54,7 @@ from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.route import DIRECT, SPARE, measured
-from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
+from wireproof.conformance.run.runner import Plan, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
 from wireproof.conformance.verdict.pipeline import Verdicts
@@ -152,15 +150,7 @@ class _Test:
         if options["slow"]:
             self.suite = load_suite(name, triples=True)
             raise_file_limit()  # some of its cases open thousands of connections
-        self.settings = Settings(
-            jobs=options["jobs"],
-            timeout=options["timeout"],
-            segmentations=segmentations_of(options),
-            parameters=parameters_of(options, self.suite),
-            features=features_of(options, self.suite, target.address),
-            tls=tls_of(options),
-            listeners=listeners_of(options),
-        )
+        self.settings = settings_of(options, self.suite, target)
 
     def run(self) -> int:
         """Play, write the files, report; return the exit code."""
@@ -258,6 +248,7 @@ class _Test:
             slow=everything or self.address is None,
             heavy=everything,
             budget=self.options["budgets"],
+            declared=declared_limits(self.options["limits"], self.suite),
         )
 
     def _bound(self, plan: Plan, expression: str, level: Level, left_out: int) -> None:

@@ -38,6 +38,7 @@ def run_live(suite: Suite, profile: str, variant: str, mutant: Mutant) -> Mutant
             "--variant", variant, "-k", " or ".join(mutant.clauses) or "not (none)", "--resource-limits",
             "--segmentation", "whole", "--out", folder, "--quiet",
             *(f"--feature={feature}" for feature in sorted(reference_target.features(suite.protocol))),
+            *(f"--limit={name}={one.value}" for name, one in suite.parameters.items()),
             *(["--slow"] if _all_are_heavy(suite, mutant) else []),
         ]  # fmt: skip
         try:

@@ -26,12 +26,20 @@ from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
-from wireproof.conformance.suite.case_traits import patience, waits
+from wireproof.conformance.suite.case_traits import parameters_in, patience, waits
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.crashes import ended_early
-from wireproof.conformance.verdict.pipeline import Evidence, decide, serves_fewer, too_far, too_narrow, undeclared
+from wireproof.conformance.verdict.pipeline import (
+    Evidence,
+    decide,
+    serves_fewer,
+    too_far,
+    too_narrow,
+    unbounded,
+    undeclared,
+)
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
 
@@ -65,6 +73,8 @@ class Settings:
     """What lies between here and the target."""
     listeners: Mapping[str, Address] | None = None
     """The addresses of the target's listeners beside the usual one, by name."""
+    unknown: frozenset[str] = frozenset()
+    """Limits that the target does not declare and no document bounds: slow cases cannot wait for them."""
 
 
 class Plan:
@@ -134,6 +144,8 @@ class Plan:
         """Return the outcome of a case that is not asked because of what the target lacks; None for all others."""
         if lacking := self.lacking(case):
             return undeclared(lacking, self.suite.features)
+        if case.slow and (unknown := parameters_in(case, self.settings.unknown)):
+            return unbounded(sorted(unknown), self.suite.parameters)
         route = self.settings.route
         if route.at_once is not None and (needed := self.needs(case).connections) > route.at_once:
             return too_narrow(needed, route.at_once)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 
+from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.suite.case_traits import is_quick
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.names import names_like
 from wireproof.conformance.verdict.records import level_of
@@ -107,10 +109,12 @@ def select(
     heavy: bool = True,
     budget: bool = False,
     features: Container[str] | None = None,
+    declared: Mapping[str, Number] | None = None,
 ) -> list[Case]:
     """Return the cases that apply, of at least `level` (MUST > SHOULD > MAY); `SelectionError` when none is left.
 
-    With `features`, those that need others are left out.
+    With `features`, those that need others are left out. `declared` are limits of the target by its own word: a slow
+    case that waits for these alone is none where they are short.
     """
     test = parse(expression, ids_of(suite)) if expression.strip() else None
     wanted = list(Level)[: list(Level).index(level) + 1]
@@ -118,7 +122,7 @@ def select(
         case
         for case in applicable(suite, profile, variant)
         if level_of(case, suite, profile) in wanted
-        and (slow or not case.slow)
+        and (slow or not case.slow or is_quick(case, suite.parameters, declared or {}))
         and (heavy or not case.heavy)
         and (budget or not case.budget)
         and (features is None or all(name in features for name in case.needs))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from wireproof.conformance.model.expressions import ExpressionError, evaluate
+from wireproof.conformance.model.expressions import ExpressionError, Number, evaluate
 from wireproof.conformance.suite.case import Case
 from wireproof.conformance.suite.pattern_types import (
     AnyOf,
@@ -64,6 +64,8 @@ NAME = re.compile(r"[A-Z][A-Z0-9_]+")
 
 _KEPT: dict[int, tuple[tuple[object, ...], tuple[msgspec.Struct, ...]]] = {}
 """Id of the steps of a case -> the steps and their parts: a run asks for the same ones a dozen times."""
+QUICK = 8.0
+"""Seconds that a case may let pass and is not slow: what it repeats counts once."""
 MOST_KEPT = 10_000
 
 
@@ -143,9 +145,15 @@ def waits(case: Case) -> bool:
     return _has(case.steps, (Wait, WaitUntil))
 
 
-def patience(case: Case) -> float:
+def is_quick(case: Case, known: Collection[str], declared: Mapping[str, Number]) -> bool:
+    """Say whether a case waits for limits that a target declared, some seconds in all; `known`: all there are."""
+    read = parameters_in(case, known)
+    return bool(read) and read <= declared.keys() and not case.heavy and patience(case, declared) <= QUICK
+
+
+def patience(case: Case, declared: Mapping[str, Number] | None = None) -> float:
     """Return about how many seconds a case lets pass; what only a play can tell counts as one."""
-    waited, names = 0.0, {**DEFAULT_PARAMETERS, **case.variables}
+    waited, names = 0.0, {**DEFAULT_PARAMETERS, **(declared or {}), **case.variables}
     for one in parts(case.steps):
         match one:
             case Wait(seconds):

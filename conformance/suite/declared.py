@@ -13,6 +13,8 @@ from pathlib import Path
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.suite.documents import read_document, vectors_root
 
+UNSUPPORTED = "unsupported"
+
 
 class FeatureError(ValueError):
     """Raised when a feature is declared that the protocol does not have; it names those there are."""
@@ -26,6 +28,8 @@ class Parameter:
     text: str
     option: str = ""
     """The option of the reference server that sets it."""
+    undeclared: Number | str | None = None
+    """What slow cases take of a target that declares none: a bound of the document, `UNSUPPORTED` where it has none."""
 
 
 def load_features(path: Path) -> dict[str, str]:

@@ -30,6 +30,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.declared import Parameter
 from wireproof.conformance.verdict.confirmation import confirmed
 from wireproof.conformance.verdict.consequences import Consequences
 from wireproof.conformance.verdict.crashes import ProcessEnd, ended_the_process, left_nobody_served, one_of_many
@@ -144,6 +145,13 @@ def undeclared(lacking: Sequence[str], features: Mapping[str, str]) -> Outcome:
     described = " ".join(features.get(name, "") for name in lacking)
     got = f"the target does not declare that it has it: {described}"
     return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=", ".join(lacking), got=got)
+
+
+def unbounded(unknown: Sequence[str], parameters: Mapping[str, Parameter]) -> Outcome:
+    """Return the outcome of a case that is not asked: nothing says how long it must wait."""
+    described = " ".join(f"{parameters[name].text} (--limit {name}=N)" for name in unknown)
+    got = f"the target does not declare, and the document does not bound: {described}"
+    return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=", ".join(unknown), got=got)
 
 
 def too_narrow(needed: int, served: int) -> Outcome:

@@ -43,7 +43,7 @@ def test_it_passes_a_case_of_each_clause(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_it_passes_every_must_and_should(tmp_path: Path) -> None:
-    done = played(tmp_path, "--slow")
+    done = played(tmp_path, "--slow", "--limit", "PING_INTERVAL=4")
 
     assert done.exit_code == 0, done.output
     assert "0 MUST or SHOULD failed" in done.output

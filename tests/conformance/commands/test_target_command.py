@@ -17,7 +17,12 @@ from click.testing import CliRunner
 
 from tests.conformance.signals import sigint_inherited
 from tests.places import ROOT
-from wireproof.conformance.commands.target_options import parameters_of, tls_of, undeclared_limits
+from wireproof.conformance.commands.target_options import (
+    parameters_of,
+    tls_of,
+    undeclared_limits,
+    unknown_limits,
+)
 from wireproof.conformance.commands.test import command
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import module_command, module_environment
@@ -242,6 +247,23 @@ def test_limits_that_nobody_declared_are_named_where_cases_that_read_them_fail()
     assert "not declared: MAX_TOPIC_DEPTH=3; --limit" in undeclared_limits(psrt, (), deep)
     assert undeclared_limits(psrt, ("MAX_TOPIC_DEPTH=3",), deep) == ""
     assert undeclared_limits(load_suite("throttr"), (), {"query/status"}) == ""
+
+
+def test_slow_cases_wait_as_long_as_the_document_allows_where_nothing_is_declared() -> None:
+    suite = load_suite("namechan")
+
+    def interval(*limits: str, **options: bool) -> float:
+        given = {"tolerance": 0.25, "limits": limits, "slow": True}
+        return parameters_of(given, suite, **options)["PING_INTERVAL"]
+
+    assert (interval(), interval("PING_INTERVAL=7"), interval(real=False)) == (50, 7, 4)
+
+
+def test_limits_that_no_document_bounds_are_unknown_until_they_are_declared() -> None:
+    suite = load_suite("tmqp")
+
+    assert unknown_limits((), suite) == {"PING_INTERVAL", "PING_TIMEOUT"}
+    assert unknown_limits(("PING_INTERVAL=6",), suite) == {"PING_TIMEOUT"}
 
 
 def test_an_authority_that_is_none_is_told(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """Selection: words with and, or, not and brackets; levels; and an error when nothing is left."""
 
+from typing import Any
+
 import pytest
 
 from tests.conformance.scripted import make_case
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.run.selection import SelectionError, parse, select
-from wireproof.conformance.suite.cases import Clause, Suite
+from wireproof.conformance.suite.cases import Clause, Suite, load_suite
 
 SUITE = Suite(
     "throttr",
@@ -91,6 +93,21 @@ def test_levels_are_lowest_levels() -> None:
 
 def test_slow_cases_can_be_left_out() -> None:
     assert ids(slow=False) == ["insert/new", "insert/ttl", "get/one"]
+
+
+def pings(**options: Any) -> list[str]:
+    suite = load_suite("namechan")
+    return [one.id for one in select(suite, "1", "standard", expression="ping/in-time or ping/silent", **options)]
+
+
+def test_a_slow_case_that_waits_for_a_short_limit_by_the_target_s_own_word_is_none() -> None:
+    assert pings(slow=False, declared={"PING_INTERVAL": 4}) == pings() == ["ping/in-time", "ping/silent"]
+
+
+@pytest.mark.parametrize("declared", [{}, {"PING_INTERVAL": 50}, {"HANDSHAKE_TIMEOUT": 1}])
+def test_it_is_slow_where_the_limit_is_long_or_assumed(declared: dict[str, float]) -> None:
+    with pytest.raises(SelectionError):
+        pings(slow=False, declared=declared)
 
 
 def test_an_expression_selects_among_them() -> None:
