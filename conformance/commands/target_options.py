@@ -166,6 +166,7 @@ def settings_of(options: Mapping[str, Any], suite: Suite, target: Target) -> Set
         features=features_of(options, suite, target.address),
         tls=tls_of(options),
         listeners=listeners_of(options),
+        undeclared=frozenset(assumed_limits(suite, options["limits"]) if real else ()),
         unknown=unknown_limits(options["limits"], suite) if real else frozenset(),
     )
 
@@ -220,8 +221,8 @@ def _declared(texts: Iterable[str], known: Collection[str]) -> dict[str, Number]
 
 
 def unknown_limits(texts: Iterable[str], suite: Suite) -> frozenset[str]:
-    """Return the limits that the texts of `--limit` do not name and that no document bounds."""
-    left = assumed_limits(suite, texts)
+    """Return the limits that the texts of `--limit` do not name, that no document bounds and that nobody looks for."""
+    left = assumed_limits(suite, texts).keys() - suite.probe.get("timeouts", {}).keys()
     return frozenset(name for name in left if suite.parameters[name].undeclared == UNSUPPORTED)
 
 

@@ -64,6 +64,7 @@ from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.serving import ServingCheck
+from wireproof.conformance.run.timeouts import Timeouts
 from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -106,7 +107,7 @@ class CaseScheduler:
         """Case and segmentation of each play that was begun beside plays of whole cases."""
         self._others_under_way, self._others_ended = 0, 0.0
         """How many plays under other segmentations are under way, and when the last one ended."""
-        self._quiet = Quiet(plan, driver)
+        self._quiet, self._timeouts = Quiet(plan, driver), Timeouts(plan, driver.address)
         self._lost: list[tuple[Case, Outcome, float]] = []
         """Cases that lost the target while others were under way, and could not be retried."""
         self._reported: set[str] = set()
@@ -141,7 +142,9 @@ class CaseScheduler:
         await self.play_alone(sorted(alone, key=lambda case: not case.fresh_server))
         await self.play_concurrently([case for case in cases if not case.exclusive])
         first, self._doubtful = self._doubtful, []
-        late = [one[0] for one in first if self._is_due_beside_others(*one)]
+        failed = [case for case, outcome, _ in first if outcome.verdict in DISTURBED]
+        waited = [] if self.gone else await self._timeouts.find(failed)
+        late = [one[0] for one in first if one[0] in waited or self._is_due_beside_others(*one)]
         self._doubtful = [one for one in first if one[0] not in late]
         await self.play_concurrently(late, attempt=1)
         for case, outcome, began in self._doubtful:

@@ -73,8 +73,10 @@ class Settings:
     """What lies between here and the target."""
     listeners: Mapping[str, Address] | None = None
     """The addresses of the target's listeners beside the usual one, by name."""
+    undeclared: frozenset[str] = frozenset()
+    """The protocol's own limits that nobody declared of the target."""
     unknown: frozenset[str] = frozenset()
-    """Limits that the target does not declare and no document bounds: slow cases cannot wait for them."""
+    """Those of them that no document bounds and that are not found out: cases cannot wait for them."""
 
 
 class Plan:
@@ -144,7 +146,7 @@ class Plan:
         """Return the outcome of a case that is not asked because of what the target lacks; None for all others."""
         if lacking := self.lacking(case):
             return undeclared(lacking, self.suite.features)
-        if case.slow and (unknown := parameters_in(case, self.settings.unknown)):
+        if waits(case) and (unknown := parameters_in(case, self.settings.unknown)):
             return unbounded(sorted(unknown), self.suite.parameters)
         route = self.settings.route
         if route.at_once is not None and (needed := self.needs(case).connections) > route.at_once:
