@@ -57,7 +57,9 @@ class CaseConnection:
 
     def unsegmented(self, meant: Sequence[IntendedFrame]) -> int:
         """Return how many bytes at the beginning of a write no segmentation cuts in this profile."""
-        return sum(len(one.data) for one in takewhile(lambda one: type(one.message) in self._unsegmented, meant))
+        return sum(
+            len(one.data) for one in takewhile(lambda one: type(one.message or one.like) in self._unsegmented, meant)
+        )
 
     @contextmanager
     def awaiting(self, patterns: Iterable[MessagePattern]) -> Iterator[None]:
