@@ -65,7 +65,9 @@ class Datagrams:
             return Kind.RECEIVED, self._came.popleft()
         return (self.ended, self.why) if self.ended else (Kind.SILENT, b"")
 
-    async def write(self, data: bytes, timeout: float, apart: float | None = None) -> tuple[Kind, bytes]:
+    async def write(
+        self, data: bytes, timeout: float, apart: float | None = None, *, ends: bool = False
+    ) -> tuple[Kind, bytes]:
         """Send one datagram; RESET where it cannot be, SILENT when the system does not take it in time."""
         deadline = self._loop.time() + timeout
         while True:

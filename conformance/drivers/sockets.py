@@ -185,9 +185,10 @@ class PlaySockets:
         match action:
             case Open():
                 return await self._open(action)
-            case Write(name, data, apart):
+            case Write(name, data, apart, ends):
                 wire = self._wires[name]
-                return wire.audit.checked(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
+                done = await wire.write(data, self._driver.timeout, apart, ends=ends)
+                return wire.audit.checked(action, self._answer(*done))
             case Read(name, timeout):
                 wire = self._wires[name]
                 await self._share()

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from wireproof.conformance.drivers.io_audit import IoAudit
-from wireproof.conformance.drivers.tcp_segments import Cuts
+from wireproof.conformance.drivers.tcp_segments import Cuts, hold_for_the_end
 from wireproof.conformance.drivers.tls import ClientTls, TlsError
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
@@ -155,13 +155,17 @@ class Wire(asyncio.Protocol):
             return Kind.RECEIVED, data
         return (self.ended, self.why) if self.ended else (Kind.SILENT, b"")
 
-    async def write(self, data: bytes, timeout: float, apart: float | None = None) -> tuple[Kind, bytes]:
-        """Send; SILENT when the target stops reading, RESET when it is gone. `apart`: see `Write`."""
+    async def write(
+        self, data: bytes, timeout: float, apart: float | None = None, *, ends: bool = False
+    ) -> tuple[Kind, bytes]:
+        """Send; SILENT when the target stops reading, RESET when it is gone. `apart` and `ends`: see `Write`."""
         if self._tls is not None and self.ended is Kind.RESET:
             return Kind.RESET, self.why
         deadline = self._loop.time() + timeout
         if not self.lost:
             self.audit.left(data)
+            if ends:
+                hold_for_the_end(self.transport)
             self._send(data)
         while not self._writable and not self.lost:
             if not await self._something(deadline) and not self._writable:

@@ -33,6 +33,8 @@ class Write:
     data: bytes
     apart: float | None = None
     """Where the delivery asks for it: they leave in segments of their own, and nothing follows for so many seconds."""
+    ends: bool = False
+    """Our side ends right behind them: its end is in one segment with the last of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,10 +193,7 @@ class CaseConnections:
                 self.judge.closed(name, self.instant)
 
     def write(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
-        """Send frames as the segmentation says; what a lost connection still holds is read.
-
-        Raises `Stopped` if the target does not read.
-        """
+        """Send frames as the segmentation says. Raises `Stopped` if the target does not read."""
         if not line.is_stream:
             yield from self._datagrams(line, meant)
             return
@@ -208,15 +205,15 @@ class CaseConnections:
         self.note("send", line.name, data=data, messages=messages)
         line.intended.meant += meant
         self.asked.update(one.NAME for one in messages)
-        whole = line.unsegmented(meant)
+        whole, ends = line.unsegmented(meant), self.asks_no_more and self.carrier.segmentation.half_closes
         for piece, apart in self.carrier.pieces(data, lambda: line.boundary_reader.read(data).boundaries, whole):
-            answer = yield from self.do(Write(line.name, piece, apart), line.name, piece)
+            answer = yield from self.do(Write(line.name, piece, apart, ends), line.name, piece)
             if answer.kind is not Kind.SENT:
                 line.intended.lost.append(len(self.trace) - 1)
                 break
         if answer.kind is Kind.SILENT:
             raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
-        if self.asks_no_more and self.carrier.segmentation.half_closes:
+        if ends:
             with line.needed_open():
                 line.codec.end_requests()
             yield from self.shut(line.name, "half")

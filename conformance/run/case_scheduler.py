@@ -129,12 +129,15 @@ class CaseScheduler:
             await self._all(part)
             await self._other_segmentations(alone=alone)
         await self.play_held_back()
+        await self._retry_doubtful()
         self._report_losses()
         for case in mine:
             if case.budget:
                 await self.restart_target()
                 await self.play_alone([case])
+                await self._retry_doubtful()
         await self._last()
+        await self._retry_doubtful()
 
     async def _all(self, cases: Sequence[Case]) -> None:
         """Play cases to the end, those in doubt again."""
@@ -147,9 +150,13 @@ class CaseScheduler:
         late = [one[0] for one in first if one[0] in waited or self._is_due_beside_others(*one)]
         self._doubtful = [one for one in first if one[0] not in late]
         await self.play_concurrently(late, attempt=1)
-        for case, outcome, began in self._doubtful:
+        await self._retry_doubtful()
+
+    async def _retry_doubtful(self) -> None:
+        """Play what is still doubtful again, alone."""
+        doubtful, self._doubtful = self._doubtful, []
+        for case, outcome, began in doubtful:
             await self._retry(case, outcome, began)
-        self._doubtful = []
 
     async def _other_segmentations(self, *, alone: bool) -> None:
         """Play what is left under other segmentations of what passed; begin none once the time for a sample is over."""

@@ -99,6 +99,7 @@ class Cause:
 def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
+    Of what is undecided, plays that were seen to go wrong stand before those that the end of the run left unplayed.
     What decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause.
     """
     bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
@@ -106,6 +107,8 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
     return sorted((Cause(one.kind, (*one.shows, *one.follow), len(one.shows)) for one in groups), key=_rank)
 
 
-def _rank(cause: Cause) -> tuple[bool, int, int, int, str]:
+def _rank(cause: Cause) -> tuple[bool, int, bool, int, int, str]:
     level = min(list(Level).index(Level(one["level"])) for one in cause.records[: cause.shown_by])
-    return bool(cause.not_required), list(CauseKind).index(cause.kind), level, -len(cause.records), cause.first["case"]
+    unplayed = cause.kind is CauseKind.UNDECIDED and not cause.first["exchange"]
+    kind = list(CauseKind).index(cause.kind)
+    return bool(cause.not_required), kind, unplayed, level, -len(cause.records), cause.first["case"]

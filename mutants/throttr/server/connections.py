@@ -84,6 +84,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            profile=derived(overrides={(ConnectionRow, "type"): ABSENT, (ConnectionRow, "kind"): ABSENT})),
     mutant("connections-addresses-follow", "The addresses of a fragment are repeated behind its rows.",
            "CONNECTIONS-30 FRAGMENT-1", handlers=with_answer(Connections, lambda answer, ask: answer + b"127.0.0.1")),
+    mutant("connections-totals-in-a-byte", "The totals of a row keep their low byte only.",
+           "CONNECTIONS-22 METRICS-13", _totals("counts[kind] % 256")),
     mutant("connections-id-reversed", "A row of CONNECTIONS shows the bytes of the id in the opposite order.",
            "CONNECTIONS-6 WHOAMI-6",
            handlers=with_rows(Connections, lambda rows, ask: [changed(row, id=row.id[::-1]) for row in rows])),

@@ -31,6 +31,13 @@ LEFT = before("RecordRequests.purge", "self._store.remove(record)", "vars(self).
 LEFT_BEHIND = "left = vars(self).get('left', {}).pop(key, None)"
 NOTHING = r'if not self._store.records: return b"\1".ljust(2 + 2 * self._state.value_size, b"\0")'
 
+SPANS = (
+    before("RecordRequests.insert", "self._store.add(", "vars(self).setdefault('spans', {})[key] = ttl * unit"),
+    before("RecordRequests.set", "self._store.add(", "vars(self).setdefault('spans', {})[key] = self._last_due - now"),
+)
+"""Remember how long a record was to live when it was stored."""
+RESTORABLE = "held.due > now and key in vars(self).get('spans', {})"
+
 
 def _at_times(method: str, act: str) -> Edit:
     """Do `act` to the `record` asked about, at every 25th request."""
@@ -179,6 +186,15 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("purge-leaves-the-ttl-type", "The counter inserted under the key of a purged record has its TTL type.",
            "PURGE-8 INSERT-3 EXPIRY-13", LEFT,
            first("RecordRequests.insert", LEFT_BEHIND, "ttl_type = left.ttl_type if left else ttl_type")),
+    mutant("insert-refused-restores-the-ttl", "A refused INSERT gives the record the TTL again with which it was stored.",
+           "INSERT-9 INSERT-10", *SPANS,
+           before("RecordRequests.insert", "return DENIED",
+                  f"if held is not None and {RESTORABLE}: self._store.move(held, now + self.spans[key])")),
+    mutant("set-refused-restores-the-ttl", "A refused SET gives the counter the TTL again with which it was stored.",
+           "SET-20", *SPANS,
+           first("RecordRequests.set", "held, now = self._get(key), self._state.now",
+                 f"if type(held) is Counter and {RESTORABLE}: self._store.move(held, now + self.spans[key])"),
+           profiles=("7.3.2",)),
     mutant("purge-takes-both-cases", "PURGE removes the records whose keys differ from its own in letter case, too.",
            "PURGE-9 RECORD-3",
            after("RecordRequests.purge", "self._store.remove(record)",

@@ -8,6 +8,7 @@ from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr import KeyType
 from wireproof.protocols.throttr.replies import ListReply, ListRow, StatsReply, StatsRow, Status
+from wireproof.protocols.throttr.requests import Get, Query, Stat
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.throttr.model import ABSENT, Due, Record, States
 from wireproof.reference_server.throttr.oracle.clauses import clause_of
@@ -18,6 +19,9 @@ __all__ = ["Records"]
 
 CLAMPED = 1 << 63
 """Later instants are not compared: a time point may be limited to 64 bits (TTL-14)."""
+READINGS = (Query, Get, Stat)
+"""Requests that leave a record as it is. What one of them shows wrong right after a refusal was changed by what was
+refused: a reading that is wrong by itself is shown by cases of its own."""
 MOVED = 2 * 10**9
 """The change of an expiry, in ns, that must show in its time point in any unit (T23)."""
 
@@ -33,6 +37,8 @@ class Records:
         self._states: dict[bytes, States] = {}
         self._points: dict[bytes, tuple[int, Due]] = {}
         """Key -> (the last time point in LIST, the expiry at that time)."""
+        self._before: dict[bytes, tuple[Request, bool, str]] = {}
+        """Key -> (the last request that may have changed its record, whether it was refused, what the key held)."""
 
     def is_about_one(self, request: Request) -> bool:
         """Return whether a request is about one record."""
@@ -49,6 +55,8 @@ class Records:
         after = tuple(dict.fromkeys(then for state in held for then in self._rules.step(state, request, reply)))
         if not after:
             return self._wrong(request, reply, held)
+        if not isinstance(request, READINGS):
+            self._before[key] = request, isinstance(reply, Status) and not reply.ok, self._kind(held[0])
         self._keep(key, after)
         return None
 
@@ -64,6 +72,11 @@ class Records:
         kinds = " or ".join(sorted({self._kind(state) for state in held}))
         answer = f"{reply.NAME} {int(reply.ok)}" if isinstance(reply, Status) else reply.NAME
         clause = clause_of(request, self._kind(held[0])) if len({self._kind(one) for one in held}) == 1 else None
+        before = self._before.get(self._rules.key(request))
+        if before is not None and isinstance(request, READINGS):
+            changed, refused, kind = before
+            detail += f", after {changed.NAME} was answered {'00' if refused else '01'}"
+            clause = clause_of(changed, kind) if refused else clause
         return Disagreement(f"{request.NAME} with {detail}", f"{kinds} > {request.NAME} > {answer}", clause)
 
     def _kind(self, state: Record | None) -> str:

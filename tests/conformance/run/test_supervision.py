@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.run.supervised import (
+    CUT,
     STAYS_UP,
     SUITE,
     FakeDriver,
@@ -271,6 +272,25 @@ def test_what_is_measured_comes_last_and_each_time_on_a_fresh_server() -> None:
     assert driver.order[-4:] == ["budget/0", "budget/1", "budget/2", STAYS_UP.id]
     assert driver.server.starts == 4
     assert others(records) == {"pass"}
+
+
+def test_what_is_measured_and_fails_in_a_case_that_waits_is_played_again_and_reported() -> None:
+    class Wasteful(FakeDriver):
+        async def play(self, player: Player) -> Outcome:
+            outcome = await super().play(player)
+            return CUT if player.case.budget else outcome
+
+    server = FakeServer()
+    driver = Wasteful(server, 4, lambda _, case: False)
+    budgets = [make_case({"wait": 0.1}, id=f"budget/{one}", exclusive=True, budget=True) for one in range(2)]
+    cases = [*budgets, *some(2), STAYS_UP]
+    suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings())
+    records: list[Record] = []
+    asyncio.run(SupervisedScheduler(plan, driver, records.append, server, 50).run())  # type: ignore[arg-type]
+
+    assert {one["case"] for one in records if one["verdict"] == "fail"} == {"budget/0", "budget/1"}
+    assert len(records) == len(cases)
 
 
 def delivered(ends: Callable[[FakeDriver, str], bool], jobs: int = 4) -> tuple[dict[tuple[str, str], str], FakeServer]:

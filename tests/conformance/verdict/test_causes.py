@@ -195,6 +195,14 @@ def test_worst_first() -> None:
     assert [one.kind for one in found] == [CauseKind.DEATH, CauseKind.HANG, CauseKind.FAILURE]
 
 
+def test_what_went_wrong_once_stands_before_what_the_end_of_the_run_left_unplayed() -> None:
+    outcome = {"guilty": "nobody", "step": None, "place": None}
+    unplayed = [made(f"u/{n}", "untestable", exchange=[], got="the run ended", **outcome) for n in range(3)]
+    once = made("once", "untestable", got="it was not played again", **outcome)
+
+    assert grouped(*unplayed, once) == [["once"], ["u/0", "u/1", "u/2"]]
+
+
 def test_every_bad_record_is_in_exactly_one_cause() -> None:
     verdicts = ("fail", "lenient", "crash", "hang", "untestable", "harness_error")
     places = [None, ("QUERY", ""), ("QUERY", "quota"), ("*", ""), ("", "")]
