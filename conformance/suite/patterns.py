@@ -38,6 +38,7 @@ from wireproof.conformance.suite.pattern_types import (
     Save,
     Size,
     StartsWith,
+    Unseen,
     ZeroPadded,
 )
 from wireproof.conformance.suite.symbols import Saved, SymbolError, Symbols
@@ -187,6 +188,9 @@ def _match_one(matcher: Matcher, found: Saved, symbols: Symbols, field: str) -> 
         case Save(name):
             symbols.saved[symbols.filled(name)] = found
             return ""
+        case Unseen(name):
+            seen = symbols.seen.setdefault(name, set())
+            return f"none of the {len(seen)} before it" if found in seen else seen.add(found) or ""
         case OneOf(values):
             options = [_concrete(one, found, symbols, field) for one in values]
             return "" if found in options else "one of " + ", ".join(describe(one) for one in options)
