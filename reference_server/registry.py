@@ -123,7 +123,7 @@ def server_model_of(
 
 
 def model_settings(protocol: str) -> frozenset[str]:
-    """Return the options of a server that its model takes from the parameters of cases; none without a model."""
+    """Return the options that its model takes from what cases say of the server; none without a model."""
     found: frozenset[str] = getattr(_model_class(protocol), "settings_of_cases", frozenset())
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
@@ -10,7 +11,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.player.sending import encoded
-from wireproof.conformance.suite.declared import load_parameters
+from wireproof.conformance.suite.declared import load_parameters, server_options
 from wireproof.conformance.suite.documents import vectors_root
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, Push
@@ -28,7 +29,10 @@ def judge_of(symbols: Symbols) -> DocumentJudge:
         variant=symbols.variant,
         tolerance_ns=round(float(symbols.number("TOLERANCE", "")) * 1e9),
         shared=True,
-        options={one: symbols.number(name) for one, name in _parameters_of_model(symbols.protocol.name).items()},
+        options={
+            **{one: symbols.number(name) for one, name in _parameters_of_model(symbols.protocol.name).items()},
+            **_set_up_for_model(symbols.protocol.name),
+        },
     )
 
 
@@ -37,6 +41,12 @@ def _parameters_of_model(protocol: str) -> Mapping[str, str]:
     known = load_parameters(vectors_root() / protocol / "parameters.yaml")
     wanted = model_settings(protocol)
     return {one.option: name for name, one in known.items() if one.option in wanted}
+
+
+def _set_up_for_model(protocol: str) -> Mapping[str, Any]:
+    """Return the options that every server for these cases has (accounts, say), of those that the model asks for."""
+    wanted = model_settings(protocol)
+    return {name: value for name, value in server_options(protocol).items() if name in wanted}
 
 
 def allowed(talk: CaseConnections, found: Disagreement | None) -> None:

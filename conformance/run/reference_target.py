@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from wireproof.conformance.model.expressions import Number
-from wireproof.conformance.suite.declared import load_parameters
-from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
+from wireproof.conformance.suite.declared import load_parameters, server_document, server_options
+from wireproof.conformance.suite.documents import CaseError, vectors_root
 from wireproof.reference_server.certificates import self_signed
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.registry import create_service, options_of
@@ -29,13 +29,6 @@ __all__ = [
 
 
 @cache
-def _document(protocol: str) -> Mapping[str, Any]:
-    path = vectors_root() / protocol / "server.yaml"
-    found: Mapping[str, Any] = read_document(path, "server.schema.json") if path.is_file() else {}
-    return found
-
-
-@cache
 def _settable(protocol: str) -> Mapping[str, tuple[str, Number]]:
     """Return parameter -> the option of the server that sets it, and its usual value."""
     known = load_parameters(vectors_root() / protocol / "parameters.yaml")
@@ -44,44 +37,43 @@ def _settable(protocol: str) -> Mapping[str, tuple[str, Number]]:
 
 def features(protocol: str) -> frozenset[str]:
     """Return the optional features that such a server has."""
-    return frozenset(_document(protocol).get("features", ()))
+    return frozenset(server_document(protocol).get("features", ()))
 
 
 @cache
 def options(protocol: str) -> dict[str, Any]:
     """Return the options of its own that such a server is given; `CaseError` for one that it does not have."""
-    known = {one.name: one for one in options_of(protocol)}
-    wanted = {**dict(_settable(protocol).values()), **_document(protocol).get("options", {})}
+    known = {one.name for one in options_of(protocol)}
+    wanted = {**dict(_settable(protocol).values()), **server_options(protocol)}
     if unknown := [name for name in wanted if name not in known]:
-        there = ", ".join(known) or "none"
+        there = ", ".join(sorted(known)) or "none"
         raise CaseError(f"{protocol}: its server has no option {unknown[0]!r}; it has {there}")
-    folder = vectors_root() / protocol
-    return {name: str(folder / value) if known[name].kind == "file" else value for name, value in wanted.items()}
+    return wanted
 
 
 def driver_check_options(protocol: str) -> Mapping[str, Any]:
     """Return the options of the server that drivers are checked against."""
-    found: Mapping[str, Any] = _document(protocol).get("driver_check", {})
+    found: Mapping[str, Any] = server_document(protocol).get("driver_check", {})
     return found
 
 
 def listeners(protocol: str, scratch: Path) -> dict[str, Path]:
     """Return the listeners beside the usual one: name -> UNIX socket in `scratch`, where such a server has it."""
-    return {name: scratch / name for name in _document(protocol).get("listeners", {})}
+    return {name: scratch / name for name in server_document(protocol).get("listeners", {})}
 
 
 def keeps_anything(protocol: str) -> bool:
     """Say whether such a server keeps anything over a restart."""
-    return "data" in _document(protocol)
+    return "data" in server_document(protocol)
 
 
 def kept_in(protocol: str, data: Path | None) -> dict[str, Any]:
     """Return the option by which such a server keeps what it keeps in `data`; `CaseError` where it keeps nothing."""
     if data is None:
         return {}
-    if "data" not in _document(protocol):
+    if "data" not in server_document(protocol):
         raise CaseError(f"{protocol}: its server keeps nothing over a restart (no `data` in server.yaml)")
-    return {_document(protocol)["data"]: str(data)}
+    return {server_document(protocol)["data"]: str(data)}
 
 
 def service(
@@ -117,7 +109,7 @@ def service(
 
 def listener_arguments(protocol: str, scratch: Path) -> list[str]:
     """Return the arguments by which such a server has its listeners beside the usual one, in `scratch`."""
-    named = _document(protocol).get("listeners", {}).items()
+    named = server_document(protocol).get("listeners", {}).items()
     found = [(f"--{option.replace('_', '-')}", str(listeners(protocol, scratch)[name])) for name, option in named]
     return [word for pair in found for word in pair]
 

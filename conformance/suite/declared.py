@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.suite.documents import read_document, vectors_root
+from wireproof.reference_server.registry import options_of
 
 UNSUPPORTED = "unsupported"
 
@@ -48,6 +50,22 @@ def parameters(protocol: str) -> Mapping[str, Number]:
     """Return name -> default of the protocol's own parameters."""
     found = load_parameters(vectors_root() / protocol / "parameters.yaml")
     return {name: one.value for name, one in found.items()}
+
+
+@cache
+def server_document(protocol: str) -> Mapping[str, Any]:
+    """Return how a server is set up that the cases fit, beside its parameters; nothing where there is no such file."""
+    path = vectors_root() / protocol / "server.yaml"
+    found: Mapping[str, Any] = read_document(path, "server.schema.json") if path.is_file() else {}
+    return found
+
+
+@cache
+def server_options(protocol: str) -> Mapping[str, Any]:
+    """Return the options that such a server is given beside its parameters, files as paths."""
+    files = {one.name for one in options_of(protocol) if one.kind == "file"}
+    folder, found = vectors_root() / protocol, server_document(protocol).get("options", {})
+    return {name: str(folder / value) if name in files else value for name, value in found.items()}
 
 
 def reached(scheme: str, known: Mapping[str, str]) -> frozenset[str]:

@@ -52,6 +52,12 @@ class Save(Typed, frozen=True):
     save: str
 
 
+class Unseen(Typed, frozen=True):
+    """No value that was matched with this name before in the case."""
+
+    unseen: str
+
+
 class OneOf(Typed, frozen=True):
     """One of these values."""
 
@@ -195,7 +201,7 @@ class PatternChoice(Choice, frozen=True, tag=True):
 
 
 ValueMatcher = (
-    AtLeast | AtMost | Between | Save | OneOf | Other | StartsWith | Padded | ZeroPadded | Size | Is | ReadsAs
+    AtLeast | AtMost | Between | Save | Unseen | OneOf | Other | StartsWith | Padded | ZeroPadded | Size | Is | ReadsAs
 )
 TableMatcher = Contains | Excludes | Exactly | Count | EachRow
 Matcher = ValueMatcher | TableMatcher

@@ -38,6 +38,7 @@ from wireproof.conformance.suite.pattern_types import (
     Save,
     Size,
     StartsWith,
+    Unseen,
     ZeroPadded,
 )
 from wireproof.conformance.suite.symbols import Saved, SymbolError, Symbols
@@ -186,6 +187,12 @@ def _match_one(matcher: Matcher, found: Saved, symbols: Symbols, field: str) -> 
     match matcher:
         case Save(name):
             symbols.saved[symbols.filled(name)] = found
+            return ""
+        case Unseen(name):
+            seen = symbols.seen.setdefault(name, set())
+            if found in seen:
+                return f"none of the {len(seen)} before it"
+            seen.add(found)
             return ""
         case OneOf(values):
             options = [_concrete(one, found, symbols, field) for one in values]

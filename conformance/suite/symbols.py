@@ -120,6 +120,7 @@ class Symbols:
         self.variant = variant
         self.codec = protocol.codec(protocol.profiles[profile], variant)
         self.saved: dict[str, Saved] = {}
+        self.seen: dict[str, set[Saved]] = {}
         self._fields: dict[type[Message], dict[str, Kind]] = {}
         self._prefix = f"{namespace}-{_tag(case, play)}-".encode()
         self.variables: dict[str, Saved] = {

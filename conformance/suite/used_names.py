@@ -29,6 +29,7 @@ from wireproof.conformance.suite.pattern_types import (
     Save,
     Size,
     StartsWith,
+    Unseen,
 )
 from wireproof.conformance.suite.sdk_steps import AskStep, Connection, Cut, ReceiveStep, ScriptedBytes, ScriptedMessage
 from wireproof.conformance.suite.steps import RESOURCES, Concurrent, Connect, Instant, Mark, Measured, Observe, Step
@@ -144,6 +145,8 @@ class UsedNames:
             case Save(name):
                 self._filled(name, spot)
                 self.saved.add(_wild(name))
+            case Unseen():
+                pass
             case Call(name, arguments):
                 self._call(name, arguments, spot)
             case Connection(_, _, fields):

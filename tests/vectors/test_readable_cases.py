@@ -18,8 +18,8 @@ STEPS = 15
 ALL_STEPS = 28
 """With those that only prepare: sessions, records, a witness."""
 CLAUSES = 6
-LONG = {"robustness/each-kind-by-itself", "budget/connections-come-and-go"}
-"""Asks each kind of request once, a step each; takes each way to end a connection, a step each."""
+LONG = {"robustness/each-kind-by-itself", "budget/connections-come-and-go", "many/readers"}
+"""Asks each kind of request once, a step each; takes each way to end a connection, a step each; each kind of mask."""
 
 
 @cache

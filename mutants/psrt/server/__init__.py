@@ -18,6 +18,7 @@ from wireproof.mutants.psrt.server import (
     live,
     logins,
     messages,
+    neighbours,
     operations,
     publishing,
     replication,
@@ -50,6 +51,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     sealing.MUTANTS,
     tls.MUTANTS,
     flow.MUTANTS,
+    neighbours.MUTANTS,
     live.MUTANTS,
     conforming.CONFORMING,
 )

@@ -33,6 +33,7 @@ class DocumentModel:
 
     expects_answers = False
     settles_by_request = False
+    settings_of_cases = frozenset({one.name for one in OPTIONS})
 
     def __init__(
         self,

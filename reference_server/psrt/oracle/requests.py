@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from wireproof.protocols.messages import Request
@@ -139,7 +140,11 @@ class Requests:
                 masks[mask] = True
                 continue
             break
-        return [Allowed(reply, lambda: setattr(client, "masks", masks), clause)]
+        effect = partial(setattr, client, "masks", masks)
+        found = [Allowed(reply, effect, clause)]
+        if reply is BAD and not self.is_strict and not client.rights.may_subscribe(mask):
+            found.append(Allowed(DENIED, effect, "PSRT-SUBSCRIBE-9"))  # which refusal comes first is open
+        return found
 
     def _is_full(self, masks: Mapping[str, bool], mask: str) -> bool:
         """Say whether a client with these subscriptions may have no other one."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wireproof.conformance.run import reference_target
+from wireproof.conformance.suite import declared
 from wireproof.conformance.suite.cases import CaseError
 from wireproof.conformance.suite.documents import vectors_root
 from wireproof.reference_server import registry
@@ -20,7 +21,8 @@ def _served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.SERVICES, "psrt", "wireproof.reference_server.psrt")
     monkeypatch.setitem(registry.PACKAGES, "psrt", "wireproof.protocols.psrt")
     reference_target.options.cache_clear()
-    reference_target._document.cache_clear()
+    declared.server_document.cache_clear()
+    declared.server_options.cache_clear()
 
 
 def test_a_protocol_without_parameters_has_no_options() -> None:
@@ -54,7 +56,7 @@ def test_the_command_line_says_the_same(tmp_path: Path) -> None:
 
 
 def test_an_option_that_the_server_does_not_have_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference_target, "_document", lambda name: {"options": {"colour": "red"}})
+    monkeypatch.setattr(reference_target, "server_options", lambda name: {"colour": "red"})
     with pytest.raises(CaseError, match="throttr: its server has no option 'colour'; it has none"):
         reference_target.options("throttr")
 
