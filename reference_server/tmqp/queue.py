@@ -93,6 +93,7 @@ class Queue:
     def push(self, message: StoredMessage) -> None:
         """Send a message that was accepted, or store it, as the status says."""
         self.counters.received += 1
+        message.produced_ns = self._state.clock.monotonic_ns()
         self.counters.last_received = self._state.wall_ms()
         status = self.settings.status
         if status is QueueStatus.BROADCAST:
@@ -114,7 +115,7 @@ class Queue:
             messages.move_to_end(message, last=False)
         self._state.hold(message)
         if self.settings.message_timeout:
-            self._state.expire(message, self.settings.message_timeout * MS)
+            self._state.expire(message, message.produced_ns + self.settings.message_timeout * MS)
 
     def take(self, *, last: bool = False) -> StoredMessage | None:
         """Take the next message out, or the newest; high priority goes first."""

@@ -207,9 +207,9 @@ class State:
         if items:
             self.later(lambda: self.retire(items))
 
-    def expire(self, message: StoredMessage, after_ns: int) -> None:
-        """Drop a stored message after some time."""
-        self._times.schedule(message, self.clock.monotonic_ns() + after_ns)
+    def expire(self, message: StoredMessage, when_ns: int) -> None:
+        """Drop a stored message at an instant."""
+        self._times.schedule(message, when_ns)
 
     def await_acknowledge(self, awaited: Awaited, after_ms: int) -> None:
         """Wait for an acknowledgement; 0: as long as the server says."""

@@ -31,6 +31,8 @@ class StoredMessage(msgspec.Struct, eq=False, gc=False):
     ttl: int
     is_asked_for: bool
     """Whether the producer waits for an acknowledgement."""
+    produced_ns: int = 0
+    """When its queue took it: its time-out begins then, also where it is put back."""
     put_backs: int = 0
     size: int = 0
     due: int = 0

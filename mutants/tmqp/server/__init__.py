@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import by_name
-from wireproof.mutants.tmqp.server import conforming, frames, links, operations, options, queues, rules
+from wireproof.mutants.tmqp.server import conforming, frames, links, mixed, operations, options, queues, rules
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
@@ -22,6 +22,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     operations.MUTANTS,
     queues.MUTANTS,
     options.MUTANTS,
+    mixed.MUTANTS,
     links.MUTANTS,
     conforming.CONFORMING,
 )

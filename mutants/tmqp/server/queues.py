@@ -138,6 +138,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("message-limit-ignored", "MessageLimit does nothing.", "LIMIT-1", edit("Pushing._refused", "0 < settings.message_limit <= queue.stored", "False"), profiles=("doc",)),
     mutant("message-limit-one-more", "One message more than MessageLimit is accepted.", "LIMIT-1",
            edit("Pushing._refused", "settings.message_limit <= queue.stored", "settings.message_limit < queue.stored"), profiles=("doc",)),
+    mutant("put-back-is-young", "What is put back expires as if it were new.", "EXPIRY-1",
+           edit("queue.Queue.store", "message.produced_ns + self", "self._state.clock.monotonic_ns() + self"), profiles=("doc",)),
     mutant("never-expires", "Stored messages do not expire.", "EXPIRY-1", edit("queue.Queue.store", "if self.settings.message_timeout:", "if False:")),
     mutant("acks-not-counted", "Acks and NegativeAcks are exchanged.", "QUEUE_INFO-5",
            edit("QueueOperations._described", "NegativeAcks=counters.negative_acks", "NegativeAcks=0")),

@@ -154,7 +154,7 @@ class Deliveries:
         some = queue.high if item.frame.high_priority else queue.normal
         some.insert(0 if first else len(some), item)
         ms = queue.ms("MessageTimeout")
-        item.expires = self._world.after(ms) if ms else None
+        item.expires = self._world.after(ms, item.produced) if ms else None
 
     def _follow(self, queue: ModelQueue, item: Item, *, nack: bool) -> None:
         """Put a message back, or let it go; then send on."""

@@ -9,7 +9,7 @@ from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.bodies import QueueOptions
 from wireproof.protocols.tmqp.enums import QueueStatus
 from wireproof.protocols.tmqp.frames import RequestFrame
-from wireproof.reference_server.tmqp.oracle.expected import Body, as_text
+from wireproof.reference_server.tmqp.oracle.expected import Body, Numbers, as_text
 from wireproof.reference_server.tmqp.oracle.world import ModelChannel, ModelQueue, Options, World
 
 __all__ = ["channel_body", "options_of", "queue_body"]
@@ -53,8 +53,8 @@ def options_of(codec: Codec, kind: type[QueueOptions], before: Options, request:
 def channel_body(world: World, channel: ModelChannel) -> Body:
     """Return what is told of a channel."""
     members = {"Name": as_text(channel.name), **_described(world, channel.options, channel.given)}
+    members |= {"ActiveClients": len(channel.members), "Queues": Numbers(frozenset(channel.queues))}
     if world.is_strict:
-        members |= {"ActiveClients": len(channel.members), "Queues": list(channel.queues)}
         members["AllowMultipleQueues"] = channel.options.get("AllowMultipleQueues", True)
     return Body({name: value for name, value in members.items() if name != "MessageLimit"})
 

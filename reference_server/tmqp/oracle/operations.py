@@ -69,9 +69,8 @@ def answer(
         world.expect(client, clause, shape, is_certain=is_certain)
     if request.pending_ack:
         headers = Refusal(fails=code != ResultCode.OK)
-        world.expect(
-            client, "TMQP-RESPONSE-4", Shape(Confirmation, {**common, "headers": headers}), is_certain=is_certain
-        )
+        only = is_certain and not request.pending_response
+        world.expect(client, "TMQP-RESPONSE-4", Shape(Confirmation, {**common, "headers": headers}), is_certain=only)
 
 
 def is_name(name: bytes) -> bool:

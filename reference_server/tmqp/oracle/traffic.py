@@ -99,7 +99,7 @@ class Traffic:
         is_asked, id_ = bool(request.pending_ack and request.id), Made(request.id)
         if not request.id and queue.options["UseMessageId"]:
             id_, request = Made(), replace(request, pending_response=0)
-        item = Item(request, id_, client, is_asked, relayed_ttl(request))
+        item = Item(request, id_, client, is_asked, relayed_ttl(request), self._world.now)
         if queue.delivery == "refuse":
             self._deliveries.confirm(queue, item, nack=True)
             return
@@ -122,8 +122,11 @@ class Traffic:
             if self._refused(queue, request) is not None:
                 continue
             changed = {"headers": rest, "pending_ack": 0, "target": queue.channel.name, "content_type": queue.number}
-            item = Item(replace(request, **changed), Made(id_ or None), client, False, DEFAULT_TTL)
+            item = Item(replace(request, **changed), Made(id_ or None), client, False, DEFAULT_TTL, self._world.now)
             self._notices.message(queue, item)
+            if request.pending_ack and request.id:  # whether copies are acknowledged is free (E50)
+                shape = Shape(Confirmation, {"id": item.id, "target": Spelled(queue.channel.name)})
+                self._world.expect(client, "TMQP-CONFIRMATION-1", shape, is_certain=False)
             self._deliveries.push(queue, item)
 
     def _pull(self, client: ModelClient, request: RequestFrame) -> None:

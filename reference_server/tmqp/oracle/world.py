@@ -93,6 +93,8 @@ class Item:
     producer: ModelClient
     is_asked_for: bool
     ttl: int
+    produced: int
+    """When the queue took it, ns: its time-out begins then, also where it is put back."""
     put_backs: int = 0
     expires: tuple[int, int] | None = None
     """When it is dropped if it is still stored: not before, and at the latest; ns."""
@@ -198,9 +200,9 @@ class World:
         """Return the channel of a name."""
         return self.channels.get(name.lower())
 
-    def after(self, ms: int) -> tuple[int, int]:
-        """Return when a time of `ms` is over that begins now: not before, and at the latest."""
-        due = self.now + ms * MS
+    def after(self, ms: int, since: int | None = None) -> tuple[int, int]:
+        """Return when a time of `ms` is over that began at `since`, now by default: not before, and at the latest."""
+        due = (self.now if since is None else since) + ms * MS
         return due - self.tolerance, due + (SLACK if self.is_strict else CHECKED + 2 * self.tolerance)
 
     def expect(
