@@ -55,6 +55,8 @@ def _later(size: str) -> tuple[Edit, ...]:
 
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("push-for-a-minute", "A subscription that is a minute old is sent nothing.", "ROBUSTNESS-27 PUSH-1",
+           *_delivering("[one for one in right if self._state.wall(now) - one.since < 60 * 10**9]")),
     mutant("push-without-channel", "A push is 03, payload size and payload, as in an early release.",
            "PUSH-2 PUSH-3 EVENT-2", profile=derived(pushes=(PushedMessage,), leads={PushedMessage: b"\x03"})),
     mutant("push-names-up-to-127", "The channel name in a push is cut at 127 bytes.", "EVENT-2 PUSH-3",
