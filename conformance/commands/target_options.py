@@ -137,6 +137,13 @@ def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
         raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
+def _interrupt(*_: object) -> None:
+    """Do what Ctrl-C does, also where SIGINT is ignored (of what a script starts with `&`)."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Make SIGTERM and SIGHUP do what Ctrl-C does: the server is ended, too, and run.json written.
@@ -147,7 +154,7 @@ def ended_by_signals() -> Iterator[None]:
         yield
         return
     handled = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT)) for one in handled}
+    before = {one: signal.signal(one, _interrupt) for one in handled}
     try:
         yield
     finally:
