@@ -36,6 +36,16 @@ def test_another_value_of_the_right_kind_is_told_without(expected: Any, got: Any
     assert "(" not in found
 
 
+def test_the_status_of_a_success_may_be_reported_beside_its_fields() -> None:
+    expected = {"quota": "7", "reply": {"ttl": "60"}}
+
+    assert differences(expected, {**expected, "status": True}) == []
+    assert differences(expected, {"quota": "7", "reply": {"ttl": "60", "status": True}}) == []
+    assert differences(expected, {**expected, "status": False}) == [
+        "result.status: expected no such field, only quota, reply"
+    ]
+
+
 def test_of_bytes_that_are_no_text_anything_may_be_reported_and_of_nothing_else() -> None:
     expected = {"rows": [{"key": {"hex": "00ff"}, "ttl": "7"}, {"key": {"hex": "6b"}, "ttl": "8"}]}
     garbled = {"text": "\ufffd"}
