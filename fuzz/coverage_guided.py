@@ -124,8 +124,8 @@ def _broken_before(process: subprocess.Popen[bytes], output: str) -> InvariantEr
     if not process.returncode or process.returncode < 0 or "Traceback (most recent call last)" not in output:
         return None
     words = last_words(output)
-    shape = f"{words.said.partition(':')[0]} in {words.frame.partition(' at ')[0]}"
-    return InvariantError(UNEXPECTED, f"{words.said} in {words.frame}, before the first input", shape)
+    shape = f"{words.line.partition(':')[0]} in {words.frame.partition(' at ')[0]}"
+    return InvariantError(UNEXPECTED, f"{words.line} in {words.frame}, before the first input", shape)
 
 
 def _options(seconds: int, executions: int, seed: int) -> list[str]:

@@ -218,9 +218,13 @@ def _announced(what: str, fits: Callable[[Kind], bool]) -> tuple[Operator, Opera
     more, less = (lambda value, kind: value + (value[-1:] or value[:1])), (lambda value, kind: value[:-1])
     return tuple(  # type: ignore[return-value]
         Operator(
-            name=f"{what}-{name}", description=f"behind a {what} that is {said}", fits=fits, value=value, announces=True
+            name=f"{what}-{name}",
+            description=f"behind a {what} that is {which}",
+            fits=fits,
+            value=value,
+            announces=True,
         )
-        for name, said, value in (("one-more", "one more", more), ("one-less", "one less", less))
+        for name, which, value in (("one-more", "one more", more), ("one-less", "one less", less))
     )
 
 

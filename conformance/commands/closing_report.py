@@ -85,5 +85,5 @@ def slow_summary(plan: Plan, played: Collection[str]) -> str:
         return ""
     waits_for = sorted({name for case in left if case.slow for name in parameters_in(case, known)})
     short = " ".join(f"--limit {name}=N" for name in waits_for)
-    told = f"; some at once where limits are short: {short}" if short else ""
-    return f"{len(left)} slow cases not played: --slow plays them{told}"
+    quick = f"; some at once where limits are short: {short}" if short else ""
+    return f"{len(left)} slow cases not played: --slow plays them{quick}"

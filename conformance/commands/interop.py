@@ -27,7 +27,7 @@ from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.cases import CaseError, load_suite
 from wireproof.protocols import protocol, protocol_names
 
-TOLD_WRONG = (
+USAGE_ERRORS = (
     *(DriverEndedError, DriverMessageError, NoAnswerError, OutputError, ProbeError),
     *(SelectionError, ServerStartError, DriverStartError, TargetError),
 )
@@ -65,7 +65,7 @@ def command(context: click.Context, /, name: str, out: Path | None, **options: A
     """
     try:
         code = _played(name, out, options)
-    except TOLD_WRONG as error:
+    except USAGE_ERRORS as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except CaseError as error:
@@ -94,7 +94,7 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     try:
         with waiting(lambda: f"{len(interop.results)} pairs played", quiet=options["quiet"]):
             asyncio.run(interop.run(clients, servers, _ignored))
-    except TOLD_WRONG:
+    except USAGE_ERRORS:
         raise
     except Exception as error:
         click.echo(f"wireproof: harness error: {type(error).__name__}: {error}", err=True)

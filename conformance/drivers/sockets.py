@@ -43,7 +43,7 @@ import msgspec
 from wireproof.conformance.drivers.datagrams import Datagrams, open_datagrams
 from wireproof.conformance.drivers.io_audit import IoAuditError, misdelivered
 from wireproof.conformance.drivers.limiter import Limiter
-from wireproof.conformance.drivers.streams import HELD, HELD_HEAVY, Wire, connect
+from wireproof.conformance.drivers.streams import HELD, HELD_HEAVY, SocketStream, connect
 from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed
 from wireproof.conformance.drivers.tls import client_context
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
@@ -54,7 +54,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.player.player import Player
 
-__all__ = ["PlaySockets", "SocketDriver", "Wire", "connect"]
+__all__ = ["PlaySockets", "SocketDriver", "SocketStream", "connect"]
 
 OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 PATIENCE = 8
@@ -100,7 +100,7 @@ class SocketDriver:
         """What is spoken where TLS is begun."""
         return self._tls or client_context()
 
-    async def connect(self, most_held: int = HELD, *, unread: bool = False, listener: str = "") -> Wire:
+    async def connect(self, most_held: int = HELD, *, unread: bool = False, listener: str = "") -> SocketStream:
         """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more.
 
         `unread` and `listener`: as in `Open`.
@@ -163,7 +163,7 @@ class PlaySockets:
         self._received = 0
         self._is_large = False
         """Whether this is the one play that may receive more than `SHARE`."""
-        self._wires: dict[str, Wire | Datagrams] = {}
+        self._wires: dict[str, SocketStream | Datagrams] = {}
         self._cuts: list[Cuts] = []
         self._began = time.monotonic()
 
@@ -228,7 +228,7 @@ class PlaySockets:
                 limiter.step_in()
 
     async def _open(self, action: Open) -> Answer:
-        wire: Wire | Datagrams
+        wire: SocketStream | Datagrams
         driver, is_stream = self._driver, action.transport == "stream"
         try:
             if is_stream:
@@ -248,12 +248,12 @@ class PlaySockets:
 
     async def _secure(self, name: str, timeout: float) -> Answer:
         wire, driver = self._wires[name], self._driver
-        assert isinstance(wire, Wire)
+        assert isinstance(wire, SocketStream)
         return self._answer(*await wire.secure(driver.tls, driver.address.host, timeout))
 
     async def _shut(self, name: str, how: str) -> Answer:
         wire = self._wires[name]
-        if how == "half" and isinstance(wire, Wire):
+        if how == "half" and isinstance(wire, SocketStream):
             wire.end_writing()
             return self._answer(Kind.HALF_CLOSED)
         await self._wires.pop(name).close(reset=how == "reset")

@@ -27,7 +27,7 @@ HELD_HEAVY = 16 * 1024 * 1024
 LINGER_RESET = struct.pack("ii", 1, 0)
 
 
-class Wire(asyncio.Protocol):
+class SocketStream(asyncio.Protocol):
     """One connection: what came on it, and how it ended."""
 
     transport: asyncio.Transport
@@ -246,12 +246,12 @@ async def connect(
     *,
     unread: bool = False,
     local: tuple[str, int] | None = None,
-) -> Wire:
+) -> SocketStream:
     """Connect; raises `OSError`, which `TimeoutError` is one of. `unread`: as `Open.unread`.
 
     `local`: the address and port of our side, which the system chooses otherwise.
     """
-    loop, wire = asyncio.get_running_loop(), partial(Wire, most_held)
+    loop, wire = asyncio.get_running_loop(), partial(SocketStream, most_held)
     async with asyncio.timeout(timeout):
         if unread:
             return await _unread(address)
@@ -276,10 +276,10 @@ async def _from(local: tuple[str, int], address: Address) -> socket.socket:
     return sock
 
 
-async def _unread(address: Address) -> Wire:
+async def _unread(address: Address) -> SocketStream:
     """Connect with small buffers, set before they are agreed on with the target; nothing is taken before `read`."""
     loop = asyncio.get_running_loop()
-    make = partial(Wire, unread=True)
+    make = partial(SocketStream, unread=True)
     if address.scheme == "unix":
         wire = (await loop.create_unix_connection(make, address.path))[1]
     else:

@@ -21,7 +21,7 @@ HALF = 1 << 31
 WRAP = 1 << 32
 MOST_WAITING = 1000
 """Segments that may wait for one that is missing."""
-Place = tuple[str, int]
+Endpoint = tuple[str, int]
 
 
 class CaptureError(ValueError):
@@ -32,8 +32,8 @@ class CaptureError(ValueError):
 class CapturedConnection:
     """One connection of a capture, as the client's side saw it: what it sent is `sent`."""
 
-    client: Place
-    server: Place
+    client: Endpoint
+    server: Endpoint
     events: list[TraceEvent] = field(default_factory=list)
     packets: list[int] = field(default_factory=list)
     """Of each event the number of its packet, from 1, as Wireshark counts."""
@@ -85,7 +85,7 @@ def captured_connections(path: Path, ports: Collection[int] = ()) -> list[Captur
     from scapy.error import Scapy_Exception
     from scapy.utils import PcapReader
 
-    readers: dict[frozenset[Place], _Connection] = {}
+    readers: dict[frozenset[Endpoint], _Connection] = {}
     found = list[CapturedConnection]()
     try:
         with path.open("rb") as file, PcapReader(file) as packets:  # type: ignore[arg-type] # it takes files, too
@@ -113,7 +113,7 @@ class _Connection:
         self.shown.events.append(TraceEvent(at_us, "a", kind, data))
         self.shown.packets.append(number)
 
-    def see(self, source: Place, flags: str, sequence: int, data: bytes, at_us: int, number: int) -> None:
+    def see(self, source: Endpoint, flags: str, sequence: int, data: bytes, at_us: int, number: int) -> None:
         """Take one segment."""
         side, by_client = self._sides[source], source == self.shown.client
         if "S" in flags:
@@ -138,7 +138,7 @@ def _see(
     packet: Packet,
     number: int,
     at: float,
-    readers: dict[frozenset[Place], _Connection],
+    readers: dict[frozenset[Endpoint], _Connection],
     found: list[CapturedConnection],
     ports: Collection[int],
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from wireproof.conformance.drivers.streams import Wire, connect
+from wireproof.conformance.drivers.streams import SocketStream, connect
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.protocols import NEED_DATA, Message, ProtocolError, Reply, Request
@@ -25,7 +25,7 @@ class Harness:
     def __init__(self, plain: Plain, listeners: Mapping[str, Address], timeout: float) -> None:
         """`timeout`: seconds for an answer."""
         self._plain, self._listeners, self._timeout = plain, listeners, timeout
-        self._open: dict[str, tuple[Wire, Client]] = {}
+        self._open: dict[str, tuple[SocketStream, Client]] = {}
 
     async def __aenter__(self) -> Harness:
         return self
@@ -61,7 +61,7 @@ class Harness:
         wire, side = self._open[link]
         return await self._answer(wire, side, request)
 
-    async def _connected(self, link: str) -> tuple[Wire, Client]:
+    async def _connected(self, link: str) -> tuple[SocketStream, Client]:
         known = self._plain.protocol
         wire = await connect(self._listeners[known.links[link].listener], self._timeout)
         side = known.links[link].client(known.codec(self._plain.profile, self._plain.variant.name))
@@ -69,7 +69,7 @@ class Harness:
             await self._answer(wire, side, request)
         return wire, side
 
-    async def _answer(self, wire: Wire, side: Client, request: Request) -> Reply:
+    async def _answer(self, wire: SocketStream, side: Client, request: Request) -> Reply:
         await wire.write(side.send(request), self._timeout)
         while True:
             event = side.next_event()
@@ -82,7 +82,7 @@ class Harness:
             else:
                 assert isinstance(event, Message)
 
-    async def _read(self, wire: Wire) -> bytes:
+    async def _read(self, wire: SocketStream) -> bytes:
         kind, data = await wire.read(self._timeout)
         if kind is Kind.SILENT:
             raise TimeoutError

@@ -30,7 +30,7 @@ __all__ = ["Interop"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerAddresses:
     """Where one server is reached."""
 
     address: Address
@@ -72,7 +72,7 @@ class Interop:
         self,
         driver: DriverProcess,
         hello: Hello,
-        place: Place,
+        place: ServerAddresses,
         columns: tuple[Column, Column],
         report: Callable[[PairingResult, StepResult], object],
     ) -> None:
@@ -120,11 +120,11 @@ class Interop:
         return Run(protocol, profile, variant, target, named, version, role, {"command": "interop"})
 
 
-def _started(stack: AsyncExitStack, server: ServerParticipant) -> Place:
+def _started(stack: AsyncExitStack, server: ServerParticipant) -> ServerAddresses:
     """Return where a server listens; one that is started for this is ended with the stack."""
     if server.address is not None:
-        return Place(server.address, server.listening(None))
+        return ServerAddresses(server.address, server.listening(None))
     process = server.process()
     assert process is not None
     stack.enter_context(process)
-    return Place(process.address, server.listening(process))
+    return ServerAddresses(process.address, server.listening(process))

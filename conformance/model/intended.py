@@ -37,7 +37,7 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
 class Intended:
     """What the player meant and understood on one connection."""
 
-    meant: list[IntendedFrame] = field(default_factory=list)
+    frames: list[IntendedFrame] = field(default_factory=list)
     """In the order of the stream."""
     received: list[tuple[tuple[int, int], Message]] = field(default_factory=list)
     """Each message of the target with its (first byte, byte after it), in order."""

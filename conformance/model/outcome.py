@@ -14,7 +14,7 @@ ANYWHERE = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FailurePlace:
     """Where a play stopped: at the reply to which request, in which field of it, after asking what."""
 
     reply_to: str
@@ -23,19 +23,21 @@ class Place:
     """Empty when the message itself is another one, or none."""
     asked: frozenset[str]
     """Names of the requests sent up to there."""
-    behind: str = ""
+    after: str = ""
     """Name of the request whose answer came just before, in one stream with this one; empty where none did."""
 
     @staticmethod
-    def of(extra: Mapping[str, str]) -> Place:
+    def of(extra: Mapping[str, str]) -> FailurePlace:
         """Return the place whose `fields` these are."""
-        return Place(extra["reply_to"], extra["field"], frozenset(extra["asked"].split()), extra.get("behind", ""))
+        return FailurePlace(
+            extra["reply_to"], extra["field"], frozenset(extra["asked"].split()), extra.get("behind", "")
+        )
 
     @property
     def fields(self) -> dict[str, str]:
         """The place as a record's extras have it."""
-        behind = {"behind": self.behind} if self.behind else {}
-        return {"reply_to": self.reply_to, "field": self.field, "asked": " ".join(sorted(self.asked)), **behind}
+        after = {"behind": self.after} if self.after else {}
+        return {"reply_to": self.reply_to, "field": self.field, "asked": " ".join(sorted(self.asked)), **after}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Outcome:
     expected: str | None = None
     got: str | None = None
     observed: str | None = None
-    place: Place | None = None
+    place: FailurePlace | None = None
     """Where it stopped."""
     extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """What else the driver can witness."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wireproof.conformance.model.verdict import Guilty
 
-NOT_MEANT = "not_meant"
+NOT_INTENDED = "not_meant"
 """What crossed is not what the case means: the player, its encoder or the delivery is wrong."""
 MISDELIVERED = "misdelivered"
 """The driver reported to the player other bytes than crossed."""

@@ -26,7 +26,7 @@ def with_first_violation(outcome: Outcome, symbols: Symbols, intended: IntendedB
     verdict = outcome.verdict
     if verdict is Verdict.HARNESS_ERROR:
         return outcome
-    if verdict is Verdict.PASS and sum(len(one.meant) for one in intended.values()) > CHEAP:
+    if verdict is Verdict.PASS and sum(len(one.frames) for one in intended.values()) > CHEAP:
         return outcome
     try:
         known = protocol(symbols.protocol.name)

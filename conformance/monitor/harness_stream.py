@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wireproof.conformance.model.intended import Intended, IntendedFrame
-from wireproof.conformance.model.violation import MISREAD, NOT_MEANT
+from wireproof.conformance.model.violation import MISREAD, NOT_INTENDED
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.monitor.intended_stream import IntendedStream
 from wireproof.protocols import ErrorCode, LocalProtocolError, Message, RemoteProtocolError, Request, Role
@@ -47,7 +47,7 @@ class HarnessStream:
         self._codec = codec
         self.dissection = Dissection(link, codec, client=replies, counts=self._counts)
         """Both directions; a request counts while it is what was intended."""
-        self._intended = IntendedStream(intended.meant) if intended is not None else None
+        self._intended = IntendedStream(intended.frames) if intended is not None else None
         self._account = intended
         self._stream = bytearray()
         self._ended = self._lost = False
@@ -87,12 +87,12 @@ class HarnessStream:
         due, whole = self._intended.due(number), self.dissection.of_client.read
         if len(self._stream) < due:
             described = f"{due} bytes were to be sent, {len(self._stream)} were"
-            self.fault = HarnessFault(len(self._stream), NOT_MEANT, described)
+            self.fault = HarnessFault(len(self._stream), NOT_INTENDED, described)
         elif (lacking := self._intended.unwritten(number)) is not None:
-            self.fault = HarnessFault(due, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
+            self.fault = HarnessFault(due, NOT_INTENDED, f"{describe(lacking)} was intended, nothing was sent")
         elif self.unframed is None and whole < due and self._intended.by_hand_since(whole) is None:
-            described = f"{self._intended.description(whole)} was meant, no whole message was sent"
-            self.fault = HarnessFault(whole, NOT_MEANT, described)
+            described = f"{self._intended.description(whole)} was intended, no whole message was sent"
+            self.fault = HarnessFault(whole, NOT_INTENDED, described)
 
     def end(self) -> None:
         """Take the end of the stream."""
@@ -107,7 +107,7 @@ class HarnessStream:
         if sent.error is None or self.fault is not None or self.unframed is not None:
             return
         start = sent.frames[-1].span[1] if sent.frames else 0
-        unframed = self._meant_malformed(start, sent.error)
+        unframed = self._intended_malformed(start, sent.error)
         if unframed is not None:
             self._stop(unframed)
             return
@@ -115,7 +115,7 @@ class HarnessStream:
         offset = start if sent.error.offset is None else sent.error.offset
         self.fault = HarnessFault(offset, sent.error.code, sent.error.message, sent.error.clause)
 
-    def _meant_malformed(self, start: int, error: RemoteProtocolError) -> int | None:
+    def _intended_malformed(self, start: int, error: RemoteProtocolError) -> int | None:
         """Return the event of the write whose bytes from `start` on were meant to be no message; None if they were."""
         if self._intended is None:
             return None
@@ -136,10 +136,10 @@ class HarnessStream:
             return None
         lacking = self._intended.unwritten(number + 1)
         if lacking is not None:
-            return HarnessFault(at, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
+            return HarnessFault(at, NOT_INTENDED, f"{describe(lacking)} was intended, nothing was sent")
         offset = self._intended.differs(at, data)
         described = "the bytes sent are not those the player gave to the driver"
-        return None if offset is None else HarnessFault(offset, NOT_MEANT, described)
+        return None if offset is None else HarnessFault(offset, NOT_INTENDED, described)
 
     def _counts(self, frame: Frame) -> bool:
         """Compare a request with what was intended; say whether its reply is due and what follows may be read."""
@@ -147,7 +147,7 @@ class HarnessStream:
         if self._intended is not None:
             problem = self._intended.problem(request, first, stop)
             if problem is not None:
-                self.fault = HarnessFault(first, NOT_MEANT, problem)
+                self.fault = HarnessFault(first, NOT_INTENDED, problem)
                 return False
             self.unframed = self._intended.declared(request, first, stop)
         if self.unframed is None and not writes_back(self._codec, request, bytes(self._stream[first:stop])):
@@ -161,8 +161,8 @@ class HarnessStream:
         found: list[Request] = []
         for start, frame in self._intended.rest(number):
             if frame.message is not None and not self._says(frame):
-                described = f"{describe(frame.message)} was meant, {describe(frame.data)} was sent"
-                self.fault = HarnessFault(start, NOT_MEANT, described)
+                described = f"{describe(frame.message)} was intended, {describe(frame.data)} was sent"
+                self.fault = HarnessFault(start, NOT_INTENDED, described)
                 return
             request = frame.message or frame.like
             if isinstance(request, Request):

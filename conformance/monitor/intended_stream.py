@@ -15,26 +15,26 @@ from wireproof.protocols.codec import Codec
 class IntendedStream:
     """The frames of one connection's stream, laid end to end."""
 
-    def __init__(self, meant: Sequence[IntendedFrame]) -> None:
-        self._meant = meant
-        self._ends = list(accumulate(len(one.data) for one in meant))
-        self._stream = b"".join(one.data for one in meant)
+    def __init__(self, frames: Sequence[IntendedFrame]) -> None:
+        self._frames = frames
+        self._ends = list(accumulate(len(one.data) for one in frames))
+        self._stream = b"".join(one.data for one in frames)
         self._begun = self._read = 0
         """How many frames are part of a write that began, and of a request that was read."""
         self._unwritten: Message | None = None
 
     def differs(self, at: int, data: bytes) -> int | None:
         """Return the offset of the first byte of `data`, sent from `at` on, that was not to be sent."""
-        meant = self._stream[at : at + len(data)]
-        if meant == data:
+        intended = self._stream[at : at + len(data)]
+        if intended == data:
             return None
-        same = (one == other for one, other in zip(meant, data, strict=False))
-        return at + next((number for number, equal in enumerate(same) if not equal), len(meant))
+        same = (one == other for one, other in zip(intended, data, strict=False))
+        return at + next((number for number, equal in enumerate(same) if not equal), len(intended))
 
     def due(self, number: int) -> int:
         """Return how many bytes were to be sent by writes that began before that event."""
-        while self._begun < len(self._meant) and self._meant[self._begun].event < number:
-            frame = self._meant[self._begun]
+        while self._begun < len(self._frames) and self._frames[self._begun].event < number:
+            frame = self._frames[self._begun]
             self._unwritten = self._unwritten or (frame.message if not frame.data else None)
             self._begun += 1
         return self._ends[self._begun - 1] if self._begun else 0
@@ -67,7 +67,7 @@ class IntendedStream:
     def problem(self, message: Message, first: int, stop: int) -> str | None:
         """Return in words how a message read from those bytes differs from the one meant; None for bytes by hand."""
         number = bisect_right(self._ends, first)
-        frame = self._meant[number]
+        frame = self._frames[number]
         if frame.message is None:
             return None
         place = self._ends[number] - len(frame.data), self._ends[number]
@@ -81,7 +81,7 @@ class IntendedStream:
         One is an ordinary request if all of its bytes are by hand and the last of them say that its like is answered.
         """
         number, last = bisect_right(self._ends, first), bisect_right(self._ends, stop - 1)
-        frames = self._meant[number : last + 1]
+        frames = self._frames[number : last + 1]
         by_hand = all(one.message is None for one in frames) and type(frames[-1].like) is type(request)
         if frames[0].message is not None or (by_hand and last >= self._read):
             self._read = last + 1
@@ -90,11 +90,11 @@ class IntendedStream:
 
     def rest(self, number: int) -> Iterator[tuple[int, IntendedFrame]]:
         """Yield what was not read: (offset, frame) of each in writes that began up to that event, each once."""
-        while self._read < len(self._meant) and self._meant[self._read].event <= number:
-            frame = self._meant[self._read]
+        while self._read < len(self._frames) and self._frames[self._read].event <= number:
+            frame = self._frames[self._read]
             self._read += 1
             yield self._ends[self._read - 1] - len(frame.data), frame
 
     def _frame(self, offset: int) -> IntendedFrame | None:
         number = bisect_right(self._ends, offset)
-        return self._meant[number] if number < len(self._meant) else None
+        return self._frames[number] if number < len(self._frames) else None

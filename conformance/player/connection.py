@@ -55,10 +55,10 @@ class CaseConnection:
         """Return what opens it; `listener` where it is not that of its link."""
         return Open(self.name, self.link_name, self.link.transport, unread, listener or self.link.listener)
 
-    def unsegmented(self, meant: Sequence[IntendedFrame]) -> int:
+    def unsegmented(self, frames: Sequence[IntendedFrame]) -> int:
         """Return how many bytes at the beginning of a write no segmentation cuts in this profile."""
         return sum(
-            len(one.data) for one in takewhile(lambda one: type(one.message or one.like) in self._unsegmented, meant)
+            len(one.data) for one in takewhile(lambda one: type(one.message or one.like) in self._unsegmented, frames)
         )
 
     @contextmanager

@@ -192,20 +192,20 @@ class CaseConnections:
             if self.judge is not None:
                 self.judge.closed(name, self.instant)
 
-    def write(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
+    def write(self, line: CaseConnection, frames: list[IntendedFrame]) -> ActionGenerator[None]:
         """Send frames as the segmentation says. Raises `Stopped` if the target does not read."""
         if not line.is_stream:
-            yield from self._datagrams(line, meant)
+            yield from self._datagrams(line, frames)
             return
         if self.carrier.segmentation.joins:
             with line.needed_open():
-                meant = self._joined(line, meant)
-        messages = tuple(one.message for one in meant if one.message is not None)
-        data = b"".join(one.data for one in meant)
+                frames = self._joined(line, frames)
+        messages = tuple(one.message for one in frames if one.message is not None)
+        data = b"".join(one.data for one in frames)
         self.note("send", line.name, data=data, messages=messages)
-        line.intended.meant += meant
+        line.intended.frames += frames
         self.asked.update(one.NAME for one in messages)
-        whole, ends = line.unsegmented(meant), self.asks_no_more and self.carrier.segmentation.half_closes
+        whole, ends = line.unsegmented(frames), self.asks_no_more and self.carrier.segmentation.half_closes
         for piece, apart in self.carrier.pieces(data, lambda: line.boundary_reader.read(data).boundaries, whole):
             answer = yield from self.do(Write(line.name, piece, apart, ends), line.name, piece)
             if answer.kind is not Kind.SENT:
@@ -220,22 +220,22 @@ class CaseConnections:
             self.carrier.changes += 1
             self._ended_early.append(line)
 
-    def _joined(self, line: CaseConnection, meant: list[IntendedFrame]) -> list[IntendedFrame]:
+    def _joined(self, line: CaseConnection, frames: list[IntendedFrame]) -> list[IntendedFrame]:
         """Return the frames of a write with the request that the delivery puts behind them, if any."""
-        whole = line.boundary_reader.read(b"".join(one.data for one in meant)).whole
-        behind = line.noops.behind(len(self.trace), whole=whole)
-        self.carrier.changes += bool(behind)
-        for one in behind if self.judge is not None else ():
+        whole = line.boundary_reader.read(b"".join(one.data for one in frames)).whole
+        following = line.noops.following(len(self.trace), whole=whole)
+        self.carrier.changes += bool(following)
+        for one in following if self.judge is not None else ():
             self.judge.beside(line.name, one.message)  # type: ignore[union-attr]
-        line.boundary_reader.read(b"".join(one.data for one in behind))
-        return meant + behind
+        line.boundary_reader.read(b"".join(one.data for one in following))
+        return frames + following
 
-    def _datagrams(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
+    def _datagrams(self, line: CaseConnection, frames: list[IntendedFrame]) -> ActionGenerator[None]:
         """Send each frame as a datagram of its own, whatever the delivery."""
-        for one in meant:
+        for one in frames:
             messages = () if one.message is None else (one.message,)
             self.note("send", line.name, data=one.data, messages=messages)
-            line.intended.meant.append(msgspec.structs.replace(one, event=len(self.trace)))
+            line.intended.frames.append(msgspec.structs.replace(one, event=len(self.trace)))
             self.asked.update(message.NAME for message in messages)
             answer = yield from self.do(Write(line.name, one.data), line.name, one.data)
             if answer.kind is not Kind.SENT:

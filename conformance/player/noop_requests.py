@@ -31,7 +31,7 @@ class NoopRequests:
         self._due: deque[Message] = deque()
         self._open = link.has_noop
         """Only whole requests were sent so far, so that others can be distinguished from them."""
-        self._behind: Message | None = None
+        self._last: Message | None = None
         self._before = False
         """One stands before the write that is made."""
 
@@ -43,7 +43,7 @@ class NoopRequests:
     @property
     def only_last_due(self) -> bool:
         """Whether nothing but the request behind the last write has no answer."""
-        return len(self._due) == 1 and self._due[0] is self._behind
+        return len(self._due) == 1 and self._due[0] is self._last
 
     @property
     def alone(self) -> bool:
@@ -55,14 +55,14 @@ class NoopRequests:
         self._before = self._open and self._codec.settled
         return [self._another(event)] if self._before else []
 
-    def behind(self, event: int, *, whole: bool) -> list[IntendedFrame]:
+    def following(self, event: int, *, whole: bool) -> list[IntendedFrame]:
         """Return the request behind a write that has one before, if one may stand there; `whole`: it is requests."""
         self._open = self._open and whole
         if not (self._before and self._open and self._codec.settled):
             return []
-        meant = self._another(event)
-        self._behind = meant.message
-        return [meant]
+        frame = self._another(event)
+        self._last = frame.message
+        return [frame]
 
     def _another(self, event: int) -> IntendedFrame:
         request, _ = self._link.noop(self._symbols.data(NAME))

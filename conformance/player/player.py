@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from wireproof.conformance.model.outcome import Outcome, Place, StepEvent, Stopped, harness_error
+from wireproof.conformance.model.outcome import FailurePlace, Outcome, StepEvent, Stopped, harness_error
 from wireproof.conformance.model.targets import DIRECTLY, Way
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
@@ -120,6 +120,6 @@ class Player:
             verdict = Verdict.UNTESTABLE
         elif verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
             guilty = Guilty.NOBODY
-        place = Place(talk.reply_to, talk.field, frozenset(talk.asked))
+        place = FailurePlace(talk.reply_to, talk.field, frozenset(talk.asked))
         found = (verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got)
         return Outcome(*found, place=place, extra=dict(talk.extra))

@@ -51,26 +51,26 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
     Raises `Stopped` if the target does not take them, `SymbolError` for what is none.
     """
     line = yield from talk.line(on)
-    meant = talk.noops_before(line)
-    before = len(meant)
+    frames = talk.noops_before(line)
+    before = len(frames)
     for values, item in _messages(talk, items):
         talk.symbols.variables.update(values)
         match item:
             case Raw():
-                meant.append(_raw(talk, item, line))
+                frames.append(_raw(talk, item, line))
             case SymbolicMessage():
-                meant.append(encoded(talk, line, talk.symbols.message(item)))
+                frames.append(encoded(talk, line, talk.symbols.message(item)))
             case _:
                 raise SymbolError(f"expected one message, got {as_written(item)!r}")
     if talk.judge is not None and talk.judge.expects_answers and line.codec.settled:
-        meant.append(encoded(talk, line, line.link.sync_request()))
+        frames.append(encoded(talk, line, line.link.sync_request()))
     if talk.judge is not None:
-        for number, one in enumerate(meant):
+        for number, one in enumerate(frames):
             if number < before:
                 talk.judge.beside(on, one.message)
             else:
                 talk.judge.asked(on, one.message, talk.now_ns)
-    yield from talk.write(line, meant)
+    yield from talk.write(line, frames)
 
 
 def encoded(talk: CaseConnections, line: CaseConnection, message: Message) -> IntendedFrame:

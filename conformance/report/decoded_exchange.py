@@ -29,7 +29,7 @@ MOST_TEXT = 400
 """Characters of one message."""
 
 
-class _Reader:
+class _ConnectionDecoder:
     """Reads one connection as it goes."""
 
     def __init__(self, record: Record, link: str) -> None:
@@ -123,7 +123,7 @@ def _on_a_page(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _events(record: Record) -> Iterator[dict[str, Any]]:
-    readers: dict[str, _Reader] = {}
+    readers: dict[str, _ConnectionDecoder] = {}
     links: dict[str, str] = {}
     for event in record["exchange"]:
         name, way = event["connection"], event["direction"]
@@ -138,7 +138,7 @@ def _events(record: Record) -> Iterator[dict[str, Any]]:
             readers[name].follow_tls()
         elif data:
             if name not in readers:
-                readers[name] = _Reader(record, event.get("link") or links.get(name, ""))
+                readers[name] = _ConnectionDecoder(record, event.get("link") or links.get(name, ""))
             shown.update(readers[name].read(way, data))
         if event["text"]:
             shown["text"] = event["text"]

@@ -17,7 +17,7 @@ __all__ = ["Change", "Changed", "RunComparison", "compare_runs"]
 
 SAME = ("protocol", "role")
 """What two runs must agree in."""
-TOLD = ("profile", "variant", "implementation", "implementation_version", "wireproof_version")
+RUN_PROPERTIES = ("profile", "variant", "implementation", "implementation_version", "wireproof_version")
 """What else may explain a change."""
 
 
@@ -93,7 +93,7 @@ class RunComparison:
         first, second = self.first.summary, self.second.summary
         found = [
             f"{name.replace('_', ' ')}: {first.get(name)} → {second.get(name)}"
-            for name in TOLD
+            for name in RUN_PROPERTIES
             if first.get(name) != second.get(name)
         ]
         for what, run in (("first", self.first), ("second", self.second)):

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from wireproof.conformance.drivers.sockets import Wire, connect
+from wireproof.conformance.drivers.sockets import SocketStream, connect
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.wording import describe
@@ -198,7 +198,7 @@ async def answer_to_probe(
 
 
 async def _ask(
-    wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST, expected: int = -1
+    wire: SocketStream, data: bytes, timeout: float, *, enough: int = LARGEST, expected: int = -1
 ) -> tuple[bytes, str]:
     """Write, then read until the peer is quiet or ends, `enough` came, or `timeout` seconds are over.
 
@@ -222,7 +222,7 @@ async def _ask(
 class Asking:
     """One connection of `session`: call it with a request for what comes of it."""
 
-    def __init__(self, wire: Wire, client: Client, timeout: float, received: bytearray) -> None:
+    def __init__(self, wire: SocketStream, client: Client, timeout: float, received: bytearray) -> None:
         self.wire = wire
         self._client, self._timeout, self._received = client, timeout, received
 

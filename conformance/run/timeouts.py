@@ -58,8 +58,8 @@ class Timeouts:
             if found is not None:
                 parameters = {**(settings.parameters or {}), name: found}
                 self._plan.settings = replace(settings, parameters=parameters)
-                told = f"{name}={found:g} ({assumed.value:g} is assumed); --limit NAME=N declares another"
-                self._plan.notify(f"a time-out of the target, found by waiting: {told}")
+                found_value = f"{name}={found:g} ({assumed.value:g} is assumed); --limit NAME=N declares another"
+                self._plan.notify(f"a time-out of the target, found by waiting: {found_value}")
             elif assumed.undeclared == UNSUPPORTED:
                 self._plan.settings = replace(settings, unknown=settings.unknown | {name})
             self._other |= {name} if self._plan.settings is not settings else set()
@@ -69,7 +69,7 @@ class Timeouts:
 async def measured_timeout(address: Address, spec: Mapping[str, Any], assumed: Number) -> float | None:
     """Return the time-out in seconds, where all places show one and none the `assumed` one; None elsewhere."""
     most = float(spec["most"])
-    seen = await asyncio.gather(*(_closed_after(address, bytes.fromhex(said), most) for said in spec["behind"]))
+    seen = await asyncio.gather(*(_closed_after(address, bytes.fromhex(sent), most) for sent in spec["behind"]))
     times = [one for one in seen if one is not None]
     if len(times) < len(seen) or max(times) - min(times) > AGREE or any(abs(one - assumed) <= AGREE for one in times):
         return None
@@ -77,15 +77,15 @@ async def measured_timeout(address: Address, spec: Mapping[str, Any], assumed: N
     return near if near and abs(found - near) <= NEAR else round(found, 1)
 
 
-async def _closed_after(address: Address, said: bytes, most: float) -> float | None:
+async def _closed_after(address: Address, sent: bytes, most: float) -> float | None:
     """Return after how many seconds the target closes a connection that says no more; None within `most` seconds."""
     try:
         wire = await connect(address, most)
     except OSError:
         return None
     try:
-        if said:
-            await wire.write(said, most)
+        if sent:
+            await wire.write(sent, most)
         began = time.monotonic()
         kind = Kind.RECEIVED
         while kind is Kind.RECEIVED and (left := began + most - time.monotonic()) > 0:

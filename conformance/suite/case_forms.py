@@ -67,7 +67,7 @@ MATCHERS: Mapping[str, type[Matcher]] = {name: one for one in get_args(Matcher) 
 CHOICES: Mapping[str, str] = {"by_profile": "profile", "by_variant": "variant"}
 BESIDE = ("on", "clause", "given", "or_closed")
 """What may stand beside the verbs of a step."""
-SAID = ("ok", "refused", "push", "close", "reset")
+ANSWERS = ("ok", "refused", "push", "close", "reset")
 """What may be written to an SDK beside the messages of the protocol."""
 SDK_VERBS: Mapping[str, type[SdkStep]] = {name: one for one in get_args(AnySdkStep) for name in key_of(one)}
 
@@ -113,7 +113,7 @@ def _message(reader: CaseReader, node: Node, path: Path) -> SymbolicMessage:
 
 
 def _scripted(reader: CaseReader, node: Node, path: Path) -> ScriptedMessage:
-    name, fields = _named(reader, node, path, (*_known(reader), *SAID))
+    name, fields = _named(reader, node, path, (*_known(reader), *ANSWERS))
     return ScriptedMessage(name, _values(reader, name, fields, path), isinstance(node, str))
 
 

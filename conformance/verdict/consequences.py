@@ -16,7 +16,7 @@ decided from the lowest up, and what explains one is never explained itself.
 # nobody knows whether they pass. So they are untestable, with the case that explains them.
 #
 # What explains what is decided by data, not by a list of pairs. Groups of clauses have an order (`Suite.ladder`), each
-# failed play knows the groups it used (`Place.asked`) and where it stopped (`Place.reply_to`, `Place.field`). A lower
+# failed play knows the groups it used (`FailurePlace.asked`) and where it stopped (its `reply_to` and `field`). A lower
 # case explains a higher one that used its group and stopped at the same place, for there the cause is likely the same;
 # a prerequisite explains any failure that used its group, since nothing of that group can be believed without it.
 #
@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from wireproof.conformance.model.outcome import ANYWHERE, Place
+from wireproof.conformance.model.outcome import ANYWHERE, FailurePlace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -57,7 +57,7 @@ class FailedPlay:
     key: str
     """Names the play: one case fails once for each delivery."""
     case: Case
-    place: Place
+    place: FailurePlace
     blamed: str | None
 
     def as_cause(self, got: str | None) -> str:
@@ -150,7 +150,7 @@ class Consequences:
         name = record["case"]
         if record["verdict"] not in BY_ITSELF or "asked" not in record["extra"] or "hang" in record["extra"]:
             return [record, *self._decided(name)]
-        failure = FailedPlay(record["record_id"], self._cases[name], Place.of(record["extra"]), record["blamed"])
+        failure = FailedPlay(record["record_id"], self._cases[name], FailurePlace.of(record["extra"]), record["blamed"])
         waits_for = {other for other, case in self._open.items() if self._order.may_explain(case, failure)}
         self._held[name] = _Undecided(self._count, record, failure, waits_for)
         return [] if waits_for else self._decided(name)

@@ -60,7 +60,7 @@ FOREIGN_NAMES = re.compile(
 class LastWords:
     """What a process said of its death."""
 
-    said: str
+    line: str
     """The line that names the cause, or the last one; "" when it printed nothing."""
     frame: str
     """The first frame of its own code, as in "insert at src/insert.cpp:57"; "" where none is named."""
@@ -70,7 +70,7 @@ class LastWords:
     @property
     def extra(self) -> dict[str, object]:
         """What a record has of it."""
-        return {"said": self.said, "frame": self.frame, "names_a_cause": self.names_a_cause}
+        return {"said": self.line, "frame": self.frame, "names_a_cause": self.names_a_cause}
 
 
 def in_frame(process: Mapping[str, Any]) -> str:

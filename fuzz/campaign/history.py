@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wireproof.fuzz.campaign.board import EngineRow
 
-__all__ = ["FILE", "History", "Point"]
+__all__ = ["FILE", "CampaignHistory", "Point"]
 
 FILE = "history.jsonl"
 GAP_S = 1.0
@@ -37,7 +37,7 @@ class Point:
     """Different findings that are kept, those of earlier runs included."""
 
 
-class History:
+class CampaignHistory:
     """The points of earlier runs, and those of this one."""
 
     def __init__(self, folder: Path, *, findings: int) -> None:

@@ -21,7 +21,7 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board, EngineRow
 from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
-from wireproof.fuzz.campaign.history import History
+from wireproof.fuzz.campaign.history import CampaignHistory
 from wireproof.fuzz.campaign.history_page import write_page
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
 from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listeners, declared
@@ -140,13 +140,13 @@ class _Campaign:
     shown: dict[str, str] = field(default_factory=dict)
     """Name -> description of what fails."""
     skipped: int = 0
-    history: History = field(init=False)
+    history: CampaignHistory = field(init=False)
 
     def __call__(self) -> int:
         """Replay, fuzz and report; return the exit code."""
         folder: Path = self.options["findings"]
         kept = kept_in(folder) if folder.is_dir() else []
-        self.history = History(self.options["corpus"], findings=len(kept))
+        self.history = CampaignHistory(self.options["corpus"], findings=len(kept))
         interrupted = False
         try:
             self._replay(kept)

@@ -72,7 +72,7 @@ class ConnectionView:
 def view_of(line: PlayedConnection) -> ConnectionView:
     """Return the view of one connection; pushes without fields are left out, because a clock triggers them."""
     answers, pushes = list[ComparedAnswer](), list[ComparedAnswer]()
-    reader = _Reader(line.context, canaries_in(bytes(line.sent)))
+    reader = _AnswerReader(line.context, canaries_in(bytes(line.sent)))
     for message, _ in line.messages:
         if not isinstance(message, Push):
             answers.append(reader.answer(message))
@@ -89,7 +89,7 @@ def view_of(line: PlayedConnection) -> ConnectionView:
     return ConnectionView(asked, tuple(answers), tuple(pushes), end, cut)
 
 
-class _Reader:
+class _AnswerReader:
     """Reads the messages of one connection, in their order."""
 
     def __init__(self, context: FuzzContext, own: set[bytes]) -> None:

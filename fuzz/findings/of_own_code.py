@@ -33,17 +33,17 @@ def broken(target: CodeTarget, name: str, data: bytes) -> InvariantError | None:
 def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -> FuzzFinding:
     """Return the finding of a result of an engine that found something."""
     if result.without_input is not None:
-        wrong, told = result.without_input, target.described(name, b"")
-        common = name, told.profile, told.variant
+        wrong, described = result.without_input, target.described(name, b"")
+        common = name, described.profile, described.variant
         return FuzzFinding(target.name, wrong.invariant, wrong.detail, wrong.shape, *common, seed=seed)
     assert result.crash is not None
     found = broken(target, name, result.crash)
     if found is None:
-        told = target.described(name, result.crash)
+        described = target.described(name, result.crash)
         detail = result.output.strip().splitlines()[-1:] or ["the process ended"]
-        common = name, told.profile, told.variant
+        common = name, described.profile, described.variant
         found_here = FuzzFinding(target.name, "the process stays", detail[0], "ended", *common, data=result.crash)
-        return replace(found_here, steps=told.steps, seed=seed)
+        return replace(found_here, steps=described.steps, seed=seed)
 
     def same(data: bytes) -> bool:
         other = broken(target, name, data)
@@ -53,17 +53,17 @@ def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -
     if found.shape != ENDLESS:
         data, tries = smaller(data, lambda data: time.monotonic() < deadline and same(data)), AGAIN
     again = sum(same(data) for _ in range(tries))
-    told = target.described(name, data)
+    described = target.described(name, data)
     return FuzzFinding(
         target.name,
         found.invariant,
         str((broken(target, name, data) if data != result.crash else None) or found),
         found.shape,
         name,
-        told.profile,
-        told.variant,
+        described.profile,
+        described.variant,
         data=data,
-        steps=told.steps,
+        steps=described.steps,
         executions=result.progress.executions,
         seed=seed,
     ).rerun(again, tries)

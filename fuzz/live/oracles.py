@@ -42,7 +42,7 @@ def sanitizer(play: Play) -> Suspicion | None:
     line = next((one for one in reports if "SUMMARY" in one), reports[0])
     words = last_words("\n".join(play.words))
     place = f" in {words.frame}" if words.frame and words.frame not in line else ""
-    shape = f"{_kind_of_report(words.said or line)} in {words.frame}" if words.frame else _kind_of_report(line)
+    shape = f"{_kind_of_report(words.line or line)} in {words.frame}" if words.frame else _kind_of_report(line)
     return Suspicion("a sanitizer is silent", line.strip() + place, normalised(shape))
 
 
@@ -58,9 +58,9 @@ def death(play: Play) -> Suspicion | None:
         return None
     words = last_words("\n".join(play.words))
     how, cause = signature({"death": play.death, **words.extra})
-    told = f": {words.said}{in_frame(words.extra)}" if words.said and cause else ""
+    reported = f": {words.line}{in_frame(words.extra)}" if words.line and cause else ""
     shape = " | ".join(filter(None, (how, normalised(cause))))
-    return Suspicion("the process stays", f"the server {play.death}{told}"[:400], shape, is_wordless=not cause)
+    return Suspicion("the process stays", f"the server {play.death}{reported}"[:400], shape, is_wordless=not cause)
 
 
 def hang(play: Play) -> Suspicion | None:

@@ -67,15 +67,15 @@ class LineHandlers:
         queue = self._state.find(request.topic)
         if queue is None:
             return _error("SUBSCRIBE: unknown topic", request.topic)
-        told = Subscribed(queue.topic, queue.name)
+        reply = Subscribed(queue.topic, queue.name)
         if session in queue.subscribers:
-            return told
+            return reply
         if len(session.subscriptions) >= self._state.limits.max_subscriptions:
             return _error("SUBSCRIBE: too many subscriptions", request.topic)
         if request.replay != Replay.FROM_CURRENT and not queue.settings.can_be_replayed:
             return _error("SUBSCRIBE: only persistent broadcast queues can be replayed", request.topic)
         self._start(queue, session, request)
-        return told
+        return reply
 
     def _start(self, queue: Queue, session: NamechanSession, request: Subscribe) -> None:
         start = {Replay.FROM_BEGINNING: 1, Replay.FROM_MESSAGE: request.message}.get(Replay(request.replay))

@@ -62,10 +62,12 @@ def arriving_runs(staged_lines: DataFrame, cut_short: Collection[str] = ()) -> D
     One shuffle, by run: every step after it finds its rows together.
     """
     records = staged_lines.where(F.col("kind") == "record")
-    said = F.coalesce("partial", F.when(path_shown().isin(*cut_short), F.lit(CUT_SHORT)) if cut_short else F.lit(None))
+    reason = F.coalesce(
+        "partial", F.when(path_shown().isin(*cut_short), F.lit(CUT_SHORT)) if cut_short else F.lit(None)
+    )
     described = ("started", "run_cases", *COLUMN_KEY, "run_id", "column_id")
     by_run = records.select(
-        "run_key", "case", "level", "record_id", "rank", said.alias("said"), F.struct(*described).alias("run")
+        "run_key", "case", "level", "record_id", "rank", reason.alias("said"), F.struct(*described).alias("run")
     ).repartition("run_key")
     plays = by_run.groupBy("run_key", "case", "level", "record_id").agg(
         F.min("rank").alias("rank"), F.max("said").alias("said"), F.max("run").alias("run")

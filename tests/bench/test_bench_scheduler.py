@@ -28,7 +28,7 @@ def test_each_contender_has_every_figure(name: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process is not held to its limit")
-def test_one_that_needs_more_memory_than_there_is_tells_how_far_it_came() -> None:
+def test_one_that_needs_more_memory_than_there_is_reports_how_far_it_came() -> None:
     found = alone("heapq, lazy", 1_000_000, 60, room=64 << 20)
 
     assert isinstance(found, NotHeld)

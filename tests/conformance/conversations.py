@@ -53,7 +53,7 @@ class ConversationBuilder:
         data = b""
         for request, reply in asked:
             frame = self._tale.codec.encode(request)
-            intended.meant.append(IntendedFrame(len(self._tale.trace), frame, request))
+            intended.frames.append(IntendedFrame(len(self._tale.trace), frame, request))
             data += frame
             self._asked.append((self._due + len(data), reply))
         self._due += len(data)

@@ -106,8 +106,8 @@ class ScriptedTarget:
     def _read(self, name: str, timeout: float) -> tuple[Kind, bytes]:
         script = self._reads.setdefault(name, [])
         if script:
-            said = script.pop(0)
-            return (Kind.RECEIVED, said) if isinstance(said, bytes) else (said, b"")
+            sent = script.pop(0)
+            return (Kind.RECEIVED, sent) if isinstance(sent, bytes) else (sent, b"")
         if name in self._half:
             return Kind.ENDED, b""
         self._now += timeout

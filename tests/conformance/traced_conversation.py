@@ -39,19 +39,19 @@ class TracedConversation:
 
     def sends(self, *messages: Message, name: str = "a", crossed: bytes | None = None) -> TracedConversation:
         """The harness means these messages; `crossed` are the bytes that left, if they are others."""
-        meant = [(self.codec.encode(message), message) for message in messages]
-        self.intended_on(name).meant += [IntendedFrame(len(self.trace), data, message) for data, message in meant]
-        data = b"".join(data for data, _ in meant)
+        frames = [(self.codec.encode(message), message) for message in messages]
+        self.intended_on(name).frames += [IntendedFrame(len(self.trace), data, message) for data, message in frames]
+        data = b"".join(data for data, _ in frames)
         return self.happens(Kind.SENT, name, data if crossed is None else crossed)
 
     def sends_by_hand(self, data: str | bytes, name: str = "a", like: Request | None = None) -> TracedConversation:
         data = bytes.fromhex(data) if isinstance(data, str) else data
-        self.intended_on(name).meant.append(IntendedFrame(len(self.trace), data, like=like))
+        self.intended_on(name).frames.append(IntendedFrame(len(self.trace), data, like=like))
         return self.happens(Kind.SENT, name, data)
 
     def sends_wrongly(self, data: str, message: Message, name: str = "a") -> TracedConversation:
         """The harness means that message and gives other bytes to the driver, which sends them."""
-        self.intended_on(name).meant.append(IntendedFrame(len(self.trace), bytes.fromhex(data), message))
+        self.intended_on(name).frames.append(IntendedFrame(len(self.trace), bytes.fromhex(data), message))
         return self.happens(Kind.SENT, name, bytes.fromhex(data))
 
     def comes(self, *data: str | bytes | Message, name: str = "a") -> TracedConversation:

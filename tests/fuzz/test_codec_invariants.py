@@ -196,7 +196,7 @@ SECURED = SPOKEN.encode(Greeting(1)) + b"\x16\x03\x01"
 ATTACHED = SPOKEN.encode(DataGreeting(0)) + SPOKEN.encode(Attach(b"t" * 32, 5)) + b"what nobody reads"
 
 
-def test_what_comes_behind_the_turn_to_tls_is_handed_over_as_it_came() -> None:
+def test_what_comes_after_the_turn_to_tls_is_handed_over_as_it_came() -> None:
     reading = invariants.check_stream(lambda: ControlServer(SPOKEN), SECURED, [1, 4, 5], tls=True)
 
     assert reading.over == b"\x16\x03\x01"

@@ -85,13 +85,13 @@ def test_a_server_that_forgets_does_not_agree(mutant: str, is_killed: bool) -> N
         replayed(found, is_killed=is_killed)
 
 
-def test_the_machine_finds_it_and_tells_the_restart() -> None:
+def test_the_machine_finds_it_and_reports_the_restart() -> None:
     failure = played("restart-last-twice")
 
     assert failure is not None
-    told = [describe_step(one) for one in failure.steps if isinstance(one, RestartStep)]
-    assert told
-    assert set(told) <= {"the server is killed, and starts again", "the server ends, and starts again"}
+    reported = [describe_step(one) for one in failure.steps if isinstance(one, RestartStep)]
+    assert reported
+    assert set(reported) <= {"the server is killed, and starts again", "the server ends, and starts again"}
 
 
 def test_a_server_that_keeps_nothing_is_not_started_again() -> None:

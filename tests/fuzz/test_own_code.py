@@ -187,5 +187,5 @@ def test_what_has_no_model_is_not_compared_with_one(command: str, monkeypatch: p
     assert "throttr has no model of a whole server" in result.output
 
 
-def test_where_no_protocol_is_named_the_one_that_every_engine_can_fuzz_is_meant() -> None:
+def test_where_no_protocol_is_named_the_one_that_every_engine_can_fuzz_is_intended() -> None:
     assert default_protocol() == "throttr"

@@ -14,7 +14,7 @@ CASE = "query/missing"
 PLAYED = ["test", "throttr", "simulation", "--profile", "7.3.2", "--variant", "uint8", "-k", CASE]
 
 
-def said(*words: str, code: int = 0) -> str:
+def printed(*words: str, code: int = 0) -> str:
     done = CliRunner().invoke(command, list(words))
     assert done.exit_code == code, done.output
     return done.output
@@ -23,7 +23,7 @@ def said(*words: str, code: int = 0) -> str:
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    said(*PLAYED, "--segmentation", "whole", "--evidence", "all", "--out", "runs/mine")
+    printed(*PLAYED, "--segmentation", "whole", "--evidence", "all", "--out", "runs/mine")
     return tmp_path / "runs"
 
 
@@ -34,30 +34,30 @@ def record(runs: Path) -> dict[str, str]:
 
 def test_a_record_is_shown_with_its_exchange(runs: Path) -> None:
     found = record(runs)
-    text = said("show", found["record_id"])
+    text = printed("show", found["record_id"])
 
     assert f"record {found['record_id']}: pass {CASE} MUST" in text
     assert "THR-QUERY-9: " in text
     assert "QUERY(key=" in text
-    assert json.loads(said("show", found["record_id"], "--json"))["case"] == CASE
+    assert json.loads(printed("show", found["record_id"], "--json"))["case"] == CASE
 
 
 def test_clauses_are_shown_too(runs: Path) -> None:
-    assert "clause THR-QUERY-9 of throttr" in said("show", "THR-QUERY-9")
-    assert "no record 0123456789ab below runs: --runs DIR" in said("show", "0123456789ab", code=2)
+    assert "clause THR-QUERY-9 of throttr" in printed("show", "THR-QUERY-9")
+    assert "no record 0123456789ab below runs: --runs DIR" in printed("show", "0123456789ab", code=2)
 
 
 def test_a_record_and_a_case_are_played_again(runs: Path) -> None:
     found = record(runs)
 
-    assert f"GONE {found['record_id']}" in said("replay", found["record_id"])
-    assert "--profile 7.3.2 --variant uint8 -k query/missing" in said("replay", CASE)
-    assert "simulation -k query/missing" in said("replay", CASE, "simulation")
+    assert f"GONE {found['record_id']}" in printed("replay", found["record_id"])
+    assert "--profile 7.3.2 --variant uint8 -k query/missing" in printed("replay", CASE)
+    assert "simulation -k query/missing" in printed("replay", CASE, "simulation")
 
 
-def test_what_cannot_be_played_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_played_again_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    assert "names like it: query/missing" in said("replay", "query/missin", code=2)
-    assert "name a target" in said("replay", CASE, code=2)
-    assert "nothing to test at" in said("replay", CASE, "tcp://127.0.0.1:1", code=2)
+    assert "names like it: query/missing" in printed("replay", "query/missin", code=2)
+    assert "name a target" in printed("replay", CASE, code=2)
+    assert "nothing to test at" in printed("replay", CASE, "tcp://127.0.0.1:1", code=2)

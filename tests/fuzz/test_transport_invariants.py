@@ -104,7 +104,7 @@ def test_chunks_that_come_while_earlier_ones_wait_are_not_lost(monkeypatch: pyte
     assert "whole is any pace" in broken.output
 
 
-def test_the_loop_of_the_check_is_gone_behind_it() -> None:
+def test_the_loop_of_the_check_is_gone_after_it() -> None:
     steps = transport_input.described("throttr", bytes([0, 0, 0, 0, 0x20, 6, 6, 0x38])).steps
 
     assert steps[-1].startswith("the rest comes")

@@ -229,11 +229,11 @@ def test_a_protocol_that_nobody_serves_has_none() -> None:
 def _answers(mutant: str, asked: list[Any], *, get: bool = False) -> bytes:
     patch: Any = server_patch("throttr", f"wire:{mutant}" if mutant else None)
     service = create_service("throttr", profile="7.3.2", variant="uint16", clock=VirtualClock(), patch=patch)
-    said: list[bytes] = []
+    printed: list[bytes] = []
     codec = protocol("throttr").codec(protocol("throttr").profiles["7.3.2"], "uint16")
-    session = service.connect(Peer(), said.append, lambda: None)
+    session = service.connect(Peer(), printed.append, lambda: None)
     for one in asked:
         session.data_received(codec.encode(one))
     if get:
         session.data_received(bytes.fromhex("06 01 62"))
-    return b"".join(said)
+    return b"".join(printed)

@@ -28,7 +28,7 @@ def test_what_is_wanted_is_opened_when_it_is_there() -> None:
     assert buffer.offset == 2
 
 
-def test_chunks_that_come_early_wait_behind_what_is_unread() -> None:
+def test_chunks_that_come_early_wait_after_what_is_unread() -> None:
     buffer = Buffer()
     buffer.feed(b"ab")
     buffer.at = 1

@@ -40,19 +40,19 @@ class Talk:
 
     make: Callable[[], Dissection]
     encode: Callable[[Message], bytes]
-    said: Sequence[tuple[Role, Message, int | None]]
+    sent: Sequence[tuple[Role, Message, int | None]]
 
     @property
     def chunks(self) -> list[Chunk]:
         """The messages, each a chunk."""
-        return [(sender, self.encode(message)) for sender, message, _ in self.said]
+        return [(sender, self.encode(message)) for sender, message, _ in self.sent]
 
 
 def _talk(
-    make: Callable[[], Dissection], encode: Callable[[Message], bytes], *said: Message | tuple[Message, int]
+    make: Callable[[], Dissection], encode: Callable[[Message], bytes], *sent: Message | tuple[Message, int]
 ) -> Talk:
     found: list[tuple[Role, Message, int | None]] = []
-    for one in said:
+    for one in sent:
         message, answers = one if isinstance(one, tuple) else (one, None)
         found.append((Role.CLIENT if isinstance(message, Request) else Role.SERVER, message, answers))
     return Talk(make, encode, found)
@@ -122,7 +122,7 @@ def joined(chunks: Iterable[Chunk]) -> list[Chunk]:
 def test_messages_have_their_place_their_time_and_their_request(talk: Talk) -> None:
     at, expected = dict.fromkeys(Role, 0), list[Frame]()
     requests: list[Frame] = []
-    for number, (sender, message, answers) in enumerate(talk.said):
+    for number, (sender, message, answers) in enumerate(talk.sent):
         start, at[sender] = at[sender], at[sender] + len(talk.encode(message))
         request = None if answers is None else requests[answers]
         expected.append(Frame(sender, message, (start, at[sender]), number, request))
@@ -163,7 +163,7 @@ def test_what_one_side_sent_is_read_alone_as_far_as_that_can_be_done(talk: Talk)
     dissection.feed(Role.CLIENT, b"".join(requests))
     read = dissection.of_client.messages
 
-    assert read == [message for sender, message, _ in talk.said if sender is Role.CLIENT][: len(read)]
+    assert read == [message for sender, message, _ in talk.sent if sender is Role.CLIENT][: len(read)]
     assert len(read) == len(requests) or isinstance(read[-1], PublishRepl)
 
 

@@ -81,7 +81,7 @@ def test_flags_stand_anywhere_among_fixed_parts() -> None:
 
 
 @pytest.mark.parametrize(("offset", "byte"), [(4, 2), (8, 255)])
-def test_a_bad_flag_is_told_with_its_own_offset(offset: int, byte: int) -> None:
+def test_a_bad_flag_is_reported_with_its_own_offset(offset: int, byte: int) -> None:
     wire = bytearray(FLAGS_WIRE)
     wire[offset] = byte
     with pytest.raises(MalformedFrameError, match=f"expected 00 or 01, got {byte:02x}") as caught:
@@ -129,7 +129,7 @@ def test_a_signed_number_is_read_and_written_in_twos_complement(number: int, wir
 
 
 @pytest.mark.parametrize("number", [-32769, 32768])
-def test_a_signed_number_that_does_not_fit_is_told_with_what_does(number: int) -> None:
+def test_a_signed_number_that_does_not_fit_is_reported_with_what_does(number: int) -> None:
     expected = f"BELOW.number: expected an integer from -32768 to 32767, got {number}"
     with pytest.raises(LocalProtocolError, match=expected):
         compile_encoder(layout_of(Below), ">")(Below(number))
@@ -146,7 +146,7 @@ def test_rows_with_flags_and_two_bodies_follow_their_count() -> None:
 
 
 @pytest.mark.parametrize(("row", "offset"), [(0, 2), (1, 2), (1, 6)])
-def test_a_bad_flag_in_a_row_is_told_with_its_own_offset(row: int, offset: int) -> None:
+def test_a_bad_flag_in_a_row_is_reported_with_its_own_offset(row: int, offset: int) -> None:
     decode, encode, table = compile_rows(layout_of(Headed, b"\x09"), ">", layout_of)
     wire = bytearray(encode(Headed((FLAGS, FLAGS))))
     at = 3 + row * table.row_size + offset
@@ -158,7 +158,7 @@ def test_a_bad_flag_in_a_row_is_told_with_its_own_offset(row: int, offset: int) 
 
 
 @pytest.mark.parametrize(("rows", "announced"), [(100, 902), (110, 992), (112, 1010)])
-def test_a_table_too_large_by_its_rows_alone_is_told_without_its_bodies(rows: int, announced: int) -> None:
+def test_a_table_too_large_by_its_rows_alone_is_reported_without_its_bodies(rows: int, announced: int) -> None:
     decode, _, _ = compile_rows(layout_of(Headed), ">", layout_of)
     wire = rows.to_bytes(2) + (b"\x00\x00\x01abc\x00\xff\x00" * rows) + bytes(255 * rows)
     for end in range(2, len(wire) + 1, 97):

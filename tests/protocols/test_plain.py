@@ -61,7 +61,7 @@ def test_the_operations_are_the_requests_of_the_profile_in_lower_case() -> None:
         (NEW, PushedEvent(b"c", b"p"), {"channel": {"hex": "63"}, "payload": {"hex": "70"}}),
     ],
 )
-def test_a_reply_is_told_by_the_names_of_its_layout(plain: Plain, reply: Any, detail: dict[str, Any]) -> None:
+def test_a_reply_is_reported_by_the_names_of_its_layout(plain: Plain, reply: Any, detail: dict[str, Any]) -> None:
     assert plain.result(reply) == detail
 
 
@@ -125,7 +125,7 @@ def test_fields_are_read_whatever_fits(operation: str, fields: dict[str, Any], r
 
 
 @pytest.mark.parametrize("operation", NEW.operations)
-def test_a_request_told_and_read_again_is_the_same(operation: str) -> None:
+def test_a_request_reported_and_read_again_is_the_same(operation: str) -> None:
     kinds = NEW.layout(NEW.operations[operation]).fields
     values = {name: 1 if isinstance(kind, UInt) else b"\0\xff" * 8 for name, kind in kinds}
 
@@ -199,7 +199,7 @@ def test_requests_that_a_user_asks_for_at_once_are_one_operation() -> None:
     }
 
 
-def test_what_an_sdk_fills_in_by_itself_is_not_told() -> None:
+def test_what_an_sdk_fills_in_by_itself_is_not_reported() -> None:
     datagram = SOCKETS.beside(Datagram(1, 2, b"u", b"k" * 32, 0x21, 127, b"t", b"m"))
 
     assert SOCKETS.result(DatagramReply(1, 0xFE)) == {"code": "err_access"}
@@ -209,7 +209,7 @@ def test_what_an_sdk_fills_in_by_itself_is_not_told() -> None:
     assert "version" not in SOCKETS.values("datagram", datagram)
 
 
-def test_a_response_and_a_push_are_told_by_name() -> None:
+def test_a_response_and_a_push_are_reported_by_name() -> None:
     assert SOCKETS.result(Response(0xE0)) == {"code": "not_required"}
     assert SOCKETS.beside(Published(0, b"a", b"")) == {"priority": "0", "topic": {"hex": "61"}, "message": {"hex": ""}}
 
@@ -259,9 +259,9 @@ def test_what_an_sdk_chooses_is_neither_asked_for_nor_reported() -> None:
 
 def test_an_event_says_which_push_it_is_where_there_are_several() -> None:
     plain = Plain(TMQP, "doc", "standard")
-    told = plain.event(DirectMessage(id=b"1", content_type=404))
+    reported = plain.event(DirectMessage(id=b"1", content_type=404))
 
-    assert (told["push"], told["id_"], told["content_type"]) == ("direct", {"hex": "31"}, "404")
+    assert (reported["push"], reported["id_"], reported["content_type"]) == ("direct", {"hex": "31"}, "404")
     assert "push" not in NEW.event(PushedEvent(b"c", b"p"))
 
 

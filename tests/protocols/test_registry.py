@@ -18,7 +18,9 @@ def test_an_unknown_protocol_is_answered_with_the_known_ones() -> None:
         protocol("nope")
 
 
-def test_a_protocol_whose_packages_are_not_installed_is_told_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_protocol_whose_packages_are_missing_is_reported_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(registry.PACKAGES, "sealed", "wireproof.protocols.sealed")
     monkeypatch.setitem(registry.NEEDS, "sealed", ("json", "no_such_package"))
 

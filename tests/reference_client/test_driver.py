@@ -85,7 +85,7 @@ async def test_every_operation_is_answered_in_normalised_names(profile: str, var
 
 
 @in_a_loop
-async def test_channels_and_pushes_are_told() -> None:
+async def test_channels_and_pushes_are_reported() -> None:
     async with connected("7.3.2") as driver:
         news = {"connection": "a", "channel": {"text": "news"}}
         assert await driver.ask("subscribe", **news) == {"status": True}
@@ -145,7 +145,7 @@ async def test_a_channel_that_a_profile_does_not_send_is_null() -> None:
     ],
 )
 @in_a_loop
-async def test_what_cannot_be_done_is_told_by_its_kind(do: str, fields: dict[str, Any], kind: str) -> None:
+async def test_what_cannot_be_done_is_reported_by_its_kind(do: str, fields: dict[str, Any], kind: str) -> None:
     async with connected() as driver:
         assert await driver.ask(do, **fields) == kind
         assert (await driver.ask("info", connection="a"))["total_requests"] == "1"
@@ -169,7 +169,7 @@ async def test_commands_overlap_and_a_close_answers_those_that_wait() -> None:
     [([], "close", "closed"), (["01 07"], "close", "closed"), (["07"], "stay", "protocol"), ([], "stay", "timeout")],
 )
 @in_a_loop
-async def test_what_becomes_of_a_command_is_told(chunks: list[str], then: str, kind: str) -> None:
+async def test_what_becomes_of_a_command_is_reported(chunks: list[str], then: str, kind: str) -> None:
     harness = Harness(deadline=0.3 if kind == "timeout" else 5.0)
     async with scripted(saying("02016b", *chunks, then=then)) as port:
         await harness.connect(port)
@@ -180,7 +180,7 @@ async def test_what_becomes_of_a_command_is_told(chunks: list[str], then: str, k
 
 
 @in_a_loop
-async def test_a_connection_that_is_made_again_is_told() -> None:
+async def test_a_connection_that_is_made_again_is_reported() -> None:
     harness = Harness()
     async with scripted(saying("02016b", then="close"), saying("02016b", *one_by_one("01 0700 04 3c00"))) as port:
         await harness.connect(port, reconnect=True)
@@ -212,7 +212,7 @@ def test_an_unknown_profile_or_variant_is_refused(options: dict[str, str], detai
 
 
 @in_a_loop
-async def test_the_program_speaks_until_it_is_told_to_quit() -> None:
+async def test_the_program_speaks_until_it_is_asked_to_quit() -> None:
     words = [sys.executable, "-m", "reference_client", "throttr", "--driver", "--profile", "7.3.2"]
     async with DriverProcess(ProcessTransport(words)) as driver, reference_server("7.3.2") as port:
         hello = await driver.start()

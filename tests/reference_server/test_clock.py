@@ -71,7 +71,7 @@ def test_virtual_time_does_not_go_back() -> None:
         clock.advance_to(4)
 
 
-def test_virtual_wall_clock_keeps_step_and_starts_where_told() -> None:
+def test_virtual_wall_clock_keeps_step_and_starts_where_asked() -> None:
     clock = VirtualClock(start_wall_ns=1_000, start_monotonic_ns=7)
     clock.advance(2**70)
 

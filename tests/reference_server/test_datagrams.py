@@ -34,8 +34,8 @@ def test_datagrams_are_answered_one_by_one_on_the_port_of_tcp(serving: Serve) ->
 
     def play(addresses: list[str]) -> None:
         with socket_to(addresses[1]) as sock:
-            for said in (b"one", b"quiet", b"two"):
-                sock.send(said)
+            for sent in (b"one", b"quiet", b"two"):
+                sock.send(sent)
             assert [sock.recv(100), sock.recv(100)] == [b"one", b"two"]
 
     tcp, udp = serving(service, Endpoints(udp=True), play)

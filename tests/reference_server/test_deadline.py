@@ -59,7 +59,7 @@ def test_what_came_while_the_server_was_busy_is_read_first() -> None:
     assert missed == []
 
 
-def test_one_who_said_nothing_while_the_server_was_busy_is_given_up_a_turn_later() -> None:
+def test_one_who_sent_nothing_while_the_server_was_busy_is_given_up_a_turn_later() -> None:
     clock, missed = Busy(), []
     deadline = Deadline(clock, lambda: missed.append(1))
     deadline.set(SECOND)

@@ -116,7 +116,7 @@ def test_spans_that_records_left_are_forgotten(clock: CountingClock, due: Due) -
     assert tables(scheduler) < 20_000
 
 
-def test_a_span_whose_records_all_moved_later_leaves_nothing_behind(clock: CountingClock, due: Due) -> None:
+def test_a_span_whose_records_all_moved_later_leaves_nothing(clock: CountingClock, due: Due) -> None:
     scheduler, items = Scheduler(clock, due), [Record() for _ in range(2000)]
     for n, item in enumerate(items, 1):
         scheduler.schedule(item, clock.monotonic_ns() + 30 * SECOND)

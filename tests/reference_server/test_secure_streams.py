@@ -93,7 +93,7 @@ class Inside:
         assert await self.does(lambda: self.tls.read(100)) == GREETING
 
 
-def test_a_stream_goes_on_inside_with_the_first_bytes_of_the_handshake_behind_the_request(
+def test_a_stream_goes_on_inside_with_the_first_bytes_of_the_handshake_after_the_request(
     play: Callable[[Play], None], files: Files
 ) -> None:
     async def go() -> None:

@@ -66,7 +66,7 @@ def test_bytes_go_both_ways_however_they_are_cut(both: tuple[Client, ServerTls])
     assert client.tls.read() == b"answer"
 
 
-def test_the_end_is_told_inside(both: tuple[Client, ServerTls]) -> None:
+def test_the_end_is_reported_inside(both: tuple[Client, ServerTls]) -> None:
     client, server = both
     met(client, server)
     client.tls.write(b"last")

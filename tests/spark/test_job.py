@@ -128,11 +128,11 @@ def test_lines_that_are_no_records_are_reported_and_the_rest_counts(
     assert by_name["cut.jsonl.gz"]["damaged"]
     assert by_name["cut.jsonl.gz"]["records"] > 0
     assert cells(document, "MUST") == {"INSERT": (2, 2)}
-    said = capsys.readouterr().out
-    assert f"{file}: 2 corrupt: not one JSON object" in said
-    assert f"{file}: incomplete run" in said
+    printed = capsys.readouterr().out
+    assert f"{file}: 2 corrupt: not one JSON object" in printed
+    assert f"{file}: incomplete run" in printed
     assert "1 incomplete run<" in (out / "index.html").read_text()
-    assert f"{file}: 1 foreign: another schema id" in said
+    assert f"{file}: 1 foreign: another schema id" in printed
     assert "not one JSON object" in (out / "index.html").read_text()
 
 
@@ -151,14 +151,14 @@ def test_empty_files_are_refused(main: Callable[..., int], write_run: Callable[.
     assert main(tmp_path / "runs", "--out", tmp_path / "out") == 2
 
 
-@pytest.mark.parametrize(("below", "said"), [("runs", "no records.jsonl"), ("missing", "does not exist")])
+@pytest.mark.parametrize(("below", "printed"), [("runs", "no records.jsonl"), ("missing", "does not exist")])
 def test_a_folder_without_runs_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, below: str, said: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, below: str, printed: str
 ) -> None:
     (tmp_path / "runs").mkdir()
 
     assert job.main([str(tmp_path / below), "--out", str(tmp_path / "out")]) == 2
-    assert said in capsys.readouterr().err
+    assert printed in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

@@ -41,10 +41,10 @@ def test_runs_are_taken_followed_and_shown(
     lake, out = str(tmp_path / "lake"), tmp_path / "site"
 
     assert ingest.main([str(tmp_path / "runs"), "--lake", lake]) == 0
-    said = capsys.readouterr().out
-    assert "took 1 new runs" in said
-    assert "quarantined 1 lines: not one JSON object" in said
-    assert "rebuilt the aggregates: generation 1" in said
+    printed = capsys.readouterr().out
+    assert "took 1 new runs" in printed
+    assert "quarantined 1 lines: not one JSON object" in printed
+    assert "rebuilt the aggregates: generation 1" in printed
 
     second = write_run("b", [record(run_id="run-2", run_started_at="2026-01-02T10:00:00.000Z")])
     assert ingest.main([str(second.parent.parent), "--lake", lake, "--follow", "--interval", "0.2", "--for", "4"]) == 0
@@ -68,7 +68,7 @@ def test_what_is_no_lake_is_refused(capsys: pytest.CaptureFixture[str], tmp_path
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "printed"),
     [
         (["--lake", "l"], "name a RUN"),
         (["none", "--lake", "l"], "none does not exist"),
@@ -76,11 +76,11 @@ def test_what_is_no_lake_is_refused(capsys: pytest.CaptureFixture[str], tmp_path
     ],
 )
 def test_without_something_to_do_ingest_refuses(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], printed: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert ingest.main(words) == 2
-    assert said in capsys.readouterr().err
+    assert printed in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

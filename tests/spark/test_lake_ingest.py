@@ -101,7 +101,7 @@ def test_a_killed_job_leaves_nothing_visible(
     assert take(open_lake(), [file]).runs == {"new": 1}
 
 
-def test_of_two_jobs_at_once_one_is_told_to_start_again(
+def test_of_two_jobs_at_once_one_is_asked_to_start_again(
     open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
 ) -> None:
     one, other = open_lake(), open_lake()

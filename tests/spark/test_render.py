@@ -126,7 +126,7 @@ def test_evidence_of_an_earlier_matrix_goes(pages: dict[str, str]) -> None:
     assert "stale.html" not in pages
 
 
-def test_the_footer_tells_what_did_not_count(pages: dict[str, str]) -> None:
+def test_the_footer_reports_what_did_not_count(pages: dict[str, str]) -> None:
     footer = page(pages, "index").split("<footer>")[1]
 
     assert "<b>2 corrupt</b>" in footer
@@ -157,7 +157,7 @@ def test_octets_are_split_around_the_byte(hex_: str, byte: int | None, expected:
     assert expected == octets(hex_, byte)
 
 
-def test_both_roles_have_their_section_and_say_what_is_meant(tmp_path: Path) -> None:
+def test_both_roles_have_their_section_and_say_what_they_compare(tmp_path: Path) -> None:
     client = COLUMN | {"role": "client", "implementation": "an SDK"}
     cells = COUNTS | {"group": "INSERT", "level": "MUST"}
     run = {"run_id": "r", "run_started_at": "2026-01-01T10:00:00.000Z", "records": 7, "kept": True}

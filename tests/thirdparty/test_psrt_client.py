@@ -144,7 +144,7 @@ def test_datagrams_are_published(server: Server, options: dict[str, Any], need_a
         assert received(client) == [("udp/a", b"\0m")]
 
 
-def test_datagrams_that_are_refused_are_told_as_such(server: Server) -> None:
+def test_datagrams_that_are_refused_are_reported_as_such(server: Server) -> None:
     with pytest.raises(psrt.AccessError):
         publish(server, "t", "m", user="user1", password="wrong")
     with pytest.raises(psrt.AccessError):
@@ -173,7 +173,7 @@ def test_topics_that_cannot_be_published_to_end_its_session(server: Server, topi
         assert not client.is_connected()
 
 
-def test_a_publication_that_is_denied_is_told_and_the_session_goes_on(server: Server) -> None:
+def test_a_publication_that_is_denied_is_reported_and_the_session_goes_on(server: Server) -> None:
     with connected(server, **LIM) as client:
         client.subscribe("a/x")
         with pytest.raises(psrt.AccessError, match="pub access denied"):
@@ -182,7 +182,7 @@ def test_a_publication_that_is_denied_is_told_and_the_session_goes_on(server: Se
         assert received(client) == [("a/x", b"m")]
 
 
-def test_a_subscription_that_is_denied_is_told(server: Server) -> None:
+def test_a_subscription_that_is_denied_is_reported(server: Server) -> None:
     # It closes then; the server does not.
     with connected(server, **LIM) as client:
         with pytest.raises(psrt.AccessError, match="sub access denied"):

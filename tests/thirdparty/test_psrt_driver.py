@@ -76,7 +76,7 @@ async def test_operations_say_what_the_sdk_says(server: Server) -> None:
 
 @pytest.mark.parametrize(("topic", "detail"), [("a/b/c/d/e", {"code": "error"}), ("a/#", "closed")])
 @in_a_loop
-async def test_a_session_that_it_gives_up_is_told(server: Server, topic: str, detail: Any) -> None:
+async def test_a_session_that_it_gives_up_is_reported(server: Server, topic: str, detail: Any) -> None:
     async with driving(server) as driver:
         assert await driver.ask("publish", **MESSAGE | {"topic": {"text": topic}}) == detail
         assert await driver.event() == "closed"
@@ -85,7 +85,7 @@ async def test_a_session_that_it_gives_up_is_told(server: Server, topic: str, de
 
 
 @in_a_loop
-async def test_datagrams_are_told_as_far_as_it_tells(server: Server) -> None:
+async def test_datagrams_are_reported_as_far_as_it_reports(server: Server) -> None:
     plain = MESSAGE | {"login": {"hex": ""}, "password": {"hex": ""}, "encryption": "plain", "op": "publish"}
     sealed = plain | {"login": {"text": "lim"}, "password": {"hex": KEY.hex()}}
     async with driving(server) as driver:
@@ -98,7 +98,7 @@ async def test_datagrams_are_told_as_far_as_it_tells(server: Server) -> None:
 
 
 @in_a_loop
-async def test_logins_and_tls_are_told(server: Server) -> None:
+async def test_logins_and_tls_are_reported(server: Server) -> None:
     async with driving(server, tls="starttls", ca=server.ca) as driver:
         assert await driver.ask("publish", **MESSAGE) == {"code": "ok"}
         assert await driver.connect(**LIM | {"password": {"text": "wrong"}}) == "refused"

@@ -53,9 +53,9 @@ def test_ids_are_dense_from_one_and_groups_stand_together(name: str) -> None:
 
 @each_protocol
 def test_no_two_clauses_of_one_group_and_profile_say_the_same(name: str) -> None:
-    said = [(one["group"], profile, one["text"]) for one in CLAUSES[name] for profile in one["profiles"]]
+    printed = [(one["group"], profile, one["text"]) for one in CLAUSES[name] for profile in one["profiles"]]
 
-    assert len(said) == len(set(said))
+    assert len(printed) == len(set(printed))
 
 
 @each_protocol

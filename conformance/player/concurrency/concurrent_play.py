@@ -116,9 +116,9 @@ class _Play:
             raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0)
         self._history.sent(line.name, requests, len(talk.trace))
         with line.needed_open():
-            meant = talk.noops_before(line)
-            meant += [IntendedFrame(len(talk.trace), line.codec.send(one), one) for one in requests]
-        yield from talk.write(line, meant)
+            frames = talk.noops_before(line)
+            frames += [IntendedFrame(len(talk.trace), line.codec.send(one), one) for one in requests]
+        yield from talk.write(line, frames)
 
     def _read_all(self) -> ActionGenerator[None]:
         for at in self._load.shuffled(self._under_way()):

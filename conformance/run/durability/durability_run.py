@@ -10,7 +10,7 @@ from pathlib import Path
 from wireproof.conformance.run.durability.conversation import Conversation, TestedQueue
 from wireproof.conformance.run.durability.harness_connection import HarnessConnection
 from wireproof.conformance.run.durability.lives import HOOK_OPENS, Lives
-from wireproof.conformance.run.durability.promises import BrokenPromise, Ledger, Replayed
+from wireproof.conformance.run.durability.promises import BrokenPromise, KnownMessages, Replayed
 from wireproof.conformance.run.processes import StartError
 
 __all__ = ["DurabilityRun", "UnderLoad"]
@@ -32,7 +32,7 @@ class DurabilityRun:
     seed: int
     under_load: UnderLoad
     """Applies load until a moment that the number of the round and the seed choose, and kills it then."""
-    ledgers: dict[bytes, Ledger] = field(default_factory=dict)
+    known: dict[bytes, KnownMessages] = field(default_factory=dict)
     topics: dict[bytes, int] = field(default_factory=dict)
     kills: int = 0
     _last: HarnessConnection | None = None
@@ -70,7 +70,7 @@ class DurabilityRun:
         breaches = []
         with self.open_hook() as connection:
             for one in self.talk.queues:
-                self.ledgers.setdefault(one.name, Ledger())
+                self.known.setdefault(one.name, KnownMessages())
                 connection.send(self.talk.message("create", queue=one.name, **one.settings))
                 message = connection.receive()
                 if message is None or not self.talk.is_ok(message):
@@ -88,11 +88,11 @@ class DurabilityRun:
         done = []
         with self.open_hook() as connection:
             for body in bodies:
-                self.ledgers[queue].published[body] = 0
+                self.known[queue].published[body] = 0
                 connection.send(self.talk.message("publish", queue=queue, body=body))
                 message = connection.receive()
                 if message is not None and self.talk.is_ok(message):
-                    self.ledgers[queue].acknowledged[body] = None
+                    self.known[queue].acknowledged[body] = None
                     done.append(body)
         return done
 
@@ -120,7 +120,7 @@ class DurabilityRun:
                     wrong.append(("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}"))
             elif (one := self.talk.delivered(message)) is not None:
                 found.append(one)
-            if len(found) == most or len(found) > len(self.ledgers[queue].published) + ENDLESS:
+            if len(found) == most or len(found) > len(self.known[queue].published) + ENDLESS:
                 break
         if not is_subscribed:
             wrong.append(("queues", f"nobody can subscribe {queue.decode()} any more"))
@@ -133,7 +133,9 @@ class DurabilityRun:
             return list(breaches)
         return [replace(one, evidence=self._last.evidence(one.about)) for one in breaches]
 
-    def compared(self, judge: Callable[[TestedQueue, Ledger, Replayed], list[BrokenPromise]]) -> list[BrokenPromise]:
+    def compared(
+        self, judge: Callable[[TestedQueue, KnownMessages, Replayed], list[BrokenPromise]]
+    ) -> list[BrokenPromise]:
         """Replay every queue that can be, judge it, and take what was replayed as known."""
         breaches = []
         for one in self.talk.queues:
@@ -144,12 +146,12 @@ class DurabilityRun:
             except OSError as error:
                 breaches.append(BrokenPromise("starts", f"{one.name.decode()} cannot be replayed: {error}"))
                 continue
-            breaches += [*more, *self.witnessed(judge(one, self.ledgers[one.name], found))]
-            self.ledgers[one.name].replayed(found)
+            breaches += [*more, *self.witnessed(judge(one, self.known[one.name], found))]
+            self.known[one.name].replayed(found)
         return breaches
 
     def forget(self) -> None:
         """Expect nothing any more of what was published so far, but that it comes whole."""
-        for one in self.ledgers.values():
+        for one in self.known.values():
             one.seen.clear()
             one.acknowledged.clear()

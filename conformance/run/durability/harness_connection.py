@@ -13,7 +13,7 @@ from wireproof.conformance.run.durability.conversation import Conversation
 from wireproof.protocols import NEED_DATA, Message, ProtocolError
 from wireproof.protocols.connection import EndOfStream
 
-__all__ = ["GoneError", "HarnessConnection", "SocketWire", "Wire"]
+__all__ = ["ByteStream", "GoneError", "HarnessConnection", "SocketByteStream"]
 
 TIMEOUT = 5.0
 """Seconds in which something must come that is due."""
@@ -27,7 +27,7 @@ class GoneError(OSError):
     """Raised when the server is gone, or sends what is not due."""
 
 
-class Wire(Protocol):
+class ByteStream(Protocol):
     """The bytes of one connection, over sockets or in simulation."""
 
     def now(self) -> float:
@@ -46,7 +46,9 @@ class Wire(Protocol):
 class HarnessConnection:
     """One connection on which messages are sent and received."""
 
-    def __init__(self, talk: Conversation, link: str, wire: Wire, name: str = "", timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, talk: Conversation, link: str, wire: ByteStream, name: str = "", timeout: float = TIMEOUT
+    ) -> None:
         """Shake hands; `name` is what evidence calls the connection. Raises `OSError`, and closes `wire` then."""
         self._link = talk.spoken.link_of(link)
         self._talk, self._wire, self._timeout, self._name = talk, wire, timeout, name or link or "server"
@@ -127,7 +129,7 @@ class HarnessConnection:
         self.close()
 
 
-class SocketWire:
+class SocketByteStream:
     """The bytes of a connection over a socket."""
 
     now = staticmethod(time.monotonic)
@@ -142,7 +144,7 @@ class SocketWire:
         self._socket.sendall(data)
 
     def read(self, timeout: float) -> bytes | None:
-        """Return what comes within `timeout` seconds; see `Wire`. Raises `OSError`."""
+        """Return what comes within `timeout` seconds; see `ByteStream`. Raises `OSError`."""
         if timeout <= 0:
             return None
         self._socket.settimeout(timeout)

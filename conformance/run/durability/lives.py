@@ -19,7 +19,7 @@ from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.targets import Address, parse_address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run.durability.conversation import Conversation
-from wireproof.conformance.run.durability.harness_connection import GoneError, SocketWire, Wire
+from wireproof.conformance.run.durability.harness_connection import ByteStream, GoneError, SocketByteStream
 from wireproof.conformance.run.durability.life_folders import LifeFolders
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.reference_server.clock import VirtualClock
@@ -55,7 +55,7 @@ class Lives(Protocol):
     def limit_files(self, size: int | None) -> None:
         """Let no file of it grow beyond `size` bytes; None: as far as it likes."""
 
-    def connect(self, link: str, patience: float = HOOK_OPENS) -> Wire:
+    def connect(self, link: str, patience: float = HOOK_OPENS) -> ByteStream:
         """Return a connection; a listener may be opened `patience` seconds late. Raises `OSError`."""
 
     def rest(self, seconds: float) -> None:
@@ -77,14 +77,14 @@ class ProcessLives:
         assert self._server.data is not None
         return self._server.data
 
-    def connect(self, link: str, patience: float = HOOK_OPENS) -> Wire:
+    def connect(self, link: str, patience: float = HOOK_OPENS) -> ByteStream:
         """Return a connection; see `Lives`. Raises `OSError`."""
         if not link:
-            return SocketWire(self._server.address)
+            return SocketByteStream(self._server.address)
         deadline = time.monotonic() + patience
         while True:
             try:
-                return SocketWire(self._hook_address())
+                return SocketByteStream(self._hook_address())
             except OSError:
                 if time.monotonic() > deadline:
                     raise
@@ -145,7 +145,7 @@ class SimulatedLives:
         _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard if size is None else size, hard))
 
-    def connect(self, link: str, patience: float = 0.0) -> Wire:
+    def connect(self, link: str, patience: float = 0.0) -> ByteStream:
         """Return a connection. Raises `GoneError` where it does not run."""
         if self._life is None:
             raise GoneError("it does not run")
@@ -181,7 +181,7 @@ class _SimulatedWire:
             raise GoneError("the server closed the connection")
 
     def read(self, timeout: float) -> bytes | None:
-        """Return what comes within `timeout` seconds; see `Wire`."""
+        """Return what comes within `timeout` seconds; see `ByteStream`."""
         answer = self._life.perform(Read(self._name, timeout))
         return b"" if answer.kind is Kind.ENDED else answer.data or None
 

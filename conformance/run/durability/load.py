@@ -1,6 +1,6 @@
 """Load on a server that is about to die: publishers, subscribers and one that replays, a thread each.
 
-They end when the server is gone, or when they are told to; what they learned stands in the ledgers then.
+They end when the server is gone, or when they are told to; what they learned is in `DurabilityRun.known` then.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Publisher:
     def publish(self, *bodies: tuple[bytes, bytes]) -> None:
         """Publish (queue, body), in one write; raises `OSError`."""
         for queue, body in bodies:
-            self._run.ledgers[queue].published[body] = 0
+            self._run.known[queue].published[body] = 0
         self.on_the_way += bodies
         talk = self._run.talk
         self.connection.send(*(talk.message("publish", queue=queue, body=body) for queue, body in bodies))
@@ -121,7 +121,7 @@ class Publisher:
         """Follow an answer, and say whether it acknowledges."""
         queue, body = self.on_the_way.pop(0)
         if is_ok := self._run.talk.is_ok(message):
-            self._run.ledgers[queue].acknowledged[body] = None
+            self._run.known[queue].acknowledged[body] = None
         return is_ok
 
 
@@ -140,7 +140,7 @@ class Follower:
         if one is None:
             return []
         before, self.last = self.last, one[0]
-        self._run.ledgers[self._queue.name].saw(*one)
+        self._run.known[self._queue.name].saw(*one)
         if one[0] == before + 1 or not (before or self._how == "replay"):
             return []
         kind = "a replay" if self._how == "replay" else "what came live"

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from wireproof.conformance.model.trace import Trace
 
-__all__ = ["BrokenPromise", "Keeps", "Ledger", "Replayed", "broken_by", "damaged_in"]
+__all__ = ["BrokenPromise", "Keeps", "KnownMessages", "Replayed", "broken_by", "damaged_in"]
 
 Replayed = Sequence[tuple[int, bytes]]
 """(message id, body), in the order in which they came."""
@@ -37,7 +37,7 @@ class BrokenPromise:
 
 
 @dataclass
-class Ledger:
+class KnownMessages:
     """What a harness knows of one queue over all lives of its server."""
 
     published: dict[bytes, int] = field(default_factory=dict)
@@ -59,9 +59,9 @@ class Ledger:
         self.differing.clear()
 
 
-def broken_by(ledger: Ledger, found: Replayed, keeps: Keeps) -> list[BrokenPromise]:
+def broken_by(known: KnownMessages, found: Replayed, keeps: Keeps) -> list[BrokenPromise]:
     """Return the promises that a replay from the beginning breaks."""
-    breaches = damaged_in(ledger, found)
+    breaches = damaged_in(known, found)
     numbers = [number for number, _ in found]
     if numbers != list(range(1, len(found) + 1)):
         at = next(at for at, number in enumerate(numbers, 1) if number != at)
@@ -70,30 +70,30 @@ def broken_by(ledger: Ledger, found: Replayed, keeps: Keeps) -> list[BrokenPromi
     if keeps is Keeps.SEEN:
         there = dict(found)
         bodies = set(there.values())
-        breaches += [BrokenPromise("ids", one) for one in ledger.differing]
-        for number, body in ledger.seen.items():
+        breaches += [BrokenPromise("ids", one) for one in known.differing]
+        for number, body in known.seen.items():
             if number not in there:
                 detail = f"message {number}, {_shown(body)}, was seen and is not replayed"
                 breaches.append(BrokenPromise("seen", detail, number))
             elif there[number] != body:
                 detail = f"message {number} was {_shown(body)}, now {_shown(there[number])}"
                 breaches.append(BrokenPromise("seen", detail, number))
-        lost = [body for body in ledger.acknowledged if body not in bodies]
+        lost = [body for body in known.acknowledged if body not in bodies]
         breaches += [
             BrokenPromise("acknowledged", f"{_shown(one)} was acknowledged and is not replayed") for one in lost
         ]
     return breaches
 
 
-def damaged_in(ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
+def damaged_in(known: KnownMessages, found: Replayed) -> list[BrokenPromise]:
     """Return what no server may deliver, whatever befell its files: bodies that nobody published, or again."""
-    breaches, known = [], set[bytes]()
+    breaches, read = [], set[bytes]()
     for number, body in found:
-        if body not in ledger.published:
+        if body not in known.published:
             breaches.append(BrokenPromise("whole", f"message {number}, {_shown(body)}, was never published so", number))
-        elif body in known:
+        elif body in read:
             breaches.append(BrokenPromise("once", f"message {number}, {_shown(body)}, is replayed twice", number))
-        known.add(body)
+        read.add(body)
     return breaches
 
 

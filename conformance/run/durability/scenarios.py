@@ -10,7 +10,14 @@ from pathlib import Path
 from wireproof.conformance.run.durability.conversation import TestedQueue
 from wireproof.conformance.run.durability.durability_run import DurabilityRun
 from wireproof.conformance.run.durability.load import body_of
-from wireproof.conformance.run.durability.promises import BrokenPromise, Keeps, Ledger, Replayed, broken_by, damaged_in
+from wireproof.conformance.run.durability.promises import (
+    BrokenPromise,
+    Keeps,
+    KnownMessages,
+    Replayed,
+    broken_by,
+    damaged_in,
+)
 from wireproof.conformance.run.processes import StartError
 
 __all__ = ["ASKED", "SCENARIOS", "ScenarioResult", "carried_out"]
@@ -38,12 +45,12 @@ class ScenarioResult:
     is_done: bool = True  # whether what was to be done to the server could be done
 
 
-def _promised(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
-    return broken_by(ledger, found, queue.keeps)
+def _promised(queue: TestedQueue, known: KnownMessages, found: Replayed) -> list[BrokenPromise]:
+    return broken_by(known, found, queue.keeps)
 
 
-def _undamaged(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
-    return damaged_in(ledger, found)
+def _undamaged(queue: TestedQueue, known: KnownMessages, found: Replayed) -> list[BrokenPromise]:
+    return damaged_in(known, found)
 
 
 def killed_under_load(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
@@ -147,11 +154,11 @@ def torn_tail(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
         file, at = place
         with file.open("r+b") as stream:
             stream.truncate(at + len(bodies[-1]) // 2)
-        run.ledgers[one.name].acknowledged = {}
+        run.known[one.name].acknowledged = {}
         breaches = run.start()
         if not breaches:
             breaches = run.compared(_undamaged)
-            kept = set(run.ledgers[one.name].seen.values())
+            kept = set(run.known[one.name].seen.values())
             lost = [body for body in done[:-1] if body not in kept]
             if lost and one.keeps is Keeps.SEEN:
                 detail = f"of {len(done) - 1} messages before the torn one {len(lost)} are lost"
@@ -210,12 +217,12 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
             why = run.lives.death() or f"serves nobody: {error}"
             found, more = [], [BrokenPromise("full", f"when its disk was full the server {why}")]
         for number, body in found:
-            run.ledgers[one.name].saw(number, body)
+            run.known[one.name].saw(number, body)
         run.kill()
         breaches += [*more, *run.start()]
         judged = run.compared(
-            lambda queue, ledger, found: [
-                breach for breach in broken_by(ledger, found, queue.keeps) if breach.promise != "ids"
+            lambda queue, known, found: [
+                breach for breach in broken_by(known, found, queue.keeps) if breach.promise != "ids"
             ]
         )
         yield ScenarioResult(f"full-{one.name.decode()}", tuple(breaches + judged), note)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
-from wireproof.conformance.model.outcome import Place, Stopped
+from wireproof.conformance.model.outcome import FailurePlace, Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind, Hello
 from wireproof.conformance.sdk.play import play_actions as act
@@ -46,7 +46,7 @@ class SdkOperations:
         self.timeout = timeout
         self.clause = clause
         """Blamed when the play stops here."""
-        self.at = Place("", "", frozenset())
+        self.at = FailurePlace("", "", frozenset())
         self.observed: list[str] = []
         """What the SDK did where it may choose."""
         self.patience: float | None = None
@@ -195,17 +195,17 @@ class SdkOperations:
 
         Raises `SymbolError` for a reply to nothing.
         """
-        behind, pushes = "", list[Push]()
+        after, pushes = "", list[Push]()
         for one in pieces:
             due = answered_by(self.spoken.sdk, connection.due, one.message)
             if due is None or one.message is None:
                 pushes += [one.message] if isinstance(one.message, Push) else []
                 continue
             connection.due.remove(due)
-            self.at = Place(due.request.NAME, "", self.at.asked, behind)
+            self.at = FailurePlace(due.request.NAME, "", self.at.asked, after)
             answer = yield from self.reported(due.call)
             self._hold(step, due, answer, one, one.message)
-            behind = due.request.NAME
+            after = due.request.NAME
         if step.events == "any":
             held.free = True
             return
@@ -230,7 +230,7 @@ class SdkOperations:
         """Expect that what is never answered is reported done. Raises `Stopped` if it is reported as failed."""
         while line.due:
             due = line.due.popleft()
-            self.at = Place(due.request.NAME, "", self.at.asked)
+            self.at = FailurePlace(due.request.NAME, "", self.at.asked)
             answer = yield from self.reported(due.call)
             self._unable(answer, [due.request])
             if answer.error is not None:
@@ -259,8 +259,8 @@ class SdkOperations:
             return
         self._blame(step, found.field)
         self.misread = found.misread
-        behind = f" behind the answer to {self.at.behind}" if self.at.behind else ""
-        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{behind})", found.got)
+        after = f" behind the answer to {self.at.after}" if self.at.after else ""
+        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{after})", found.got)
 
     def _event(self, name: str, push: Push) -> ActionGenerator:
         event = yield from act.asked(act.NextEvent(name))

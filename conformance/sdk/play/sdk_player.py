@@ -11,7 +11,7 @@ from typing import TypeVar, assert_never
 
 from msgspec.structs import replace
 
-from wireproof.conformance.model.outcome import Outcome, Place, Stopped, harness_error
+from wireproof.conformance.model.outcome import FailurePlace, Outcome, Stopped, harness_error
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.sdk.driver_protocol import Hello
@@ -154,7 +154,7 @@ class SdkPlayer:
         in_flight = held.in_flight(line)
         operations.able(requests)
         operations.together(self.connections.under_way or (len(requests) > 1 and not step.batch))
-        operations.at = Place(requests[0].NAME, "", operations.at.asked | {one.NAME for one in requests})
+        operations.at = FailurePlace(requests[0].NAME, "", operations.at.asked | {one.NAME for one in requests})
         calls = yield from operations.command(held.name, in_flight, requests, step)
         if step.refused:
             yield from operations.refused(line, in_flight, calls)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
-from wireproof.mutants.namechan.client.mutant import behind, handed_on, mutant
+from wireproof.mutants.namechan.client.mutant import handed_on, mutant, reading_from
 
 __all__ = ["MUTANTS"]
 
@@ -79,9 +79,9 @@ MUTANTS = (
     mutant("unknown-type-by-its-low-bits", "Only the low bits of a type count.", "19",
            edit("Codec.decode_frame", "self.frames.get(data[at + SIZE : at + HEAD])", "self.frames.get(bytes([data[at + SIZE] & 7 if data[at + SIZE] > 0x7F else data[at + SIZE]]))")),
     mutant("unknown-type-ends-nothing", "Of a frame of an unknown type the header alone is skipped.", "19",
-           edit("Codec.decode_frame", UNKNOWN, *behind("at + HEAD"))),
+           edit("Codec.decode_frame", UNKNOWN, *reading_from("at + HEAD"))),
     mutant("empty-frames-skipped", "A length of 0 is skipped.", "20",
-           edit("Codec.decode_frame", "raise MalformedFrameError(ErrorCode.LYING_LENGTH, detail, at)", *behind("at + SIZE"))),
+           edit("Codec.decode_frame", "raise MalformedFrameError(ErrorCode.LYING_LENGTH, detail, at)", *reading_from("at + SIZE"))),
     mutant("long-pings-taken", "What a Ping has behind its time is ignored.", "20",
            edit("_plain_codec", "if stop != end:", "if stop > end:")),
     mutant("short-messages-padded", "A message that is too short is filled up with zeros.", "20",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wireproof.mutants.edits import Edit, Edited, first
 from wireproof.mutants.mutant import ClientMutant
 
-__all__ = ["answered", "behind", "handed_on", "mutant", "sent"]
+__all__ = ["answered", "handed_on", "mutant", "reading_from", "sent"]
 
 CLIENT = "wireproof.reference_client"
 PROTOCOLS = "wireproof.protocols"
@@ -49,7 +49,7 @@ def handed_on(field: str, value: str) -> Edit:
     return first("Client._pushed", REPLACE, f"push = replace(push, {field}={value})")
 
 
-def behind(place: str) -> tuple[str, ...]:
+def reading_from(place: str) -> tuple[str, ...]:
     """Return the lines of `Codec.decode_frame` that go on at another offset, an expression."""
     return (
         f"start = {place}",

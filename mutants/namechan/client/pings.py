@@ -8,7 +8,7 @@ from wireproof.mutants.namechan.client.mutant import mutant
 __all__ = ["MUTANTS"]
 
 ACK = "self.send_unanswered([Ack(push.time * SECOND)])"
-TOLD = "self.on_error(reply)"
+ON_ERROR = "self.on_error(reply)"
 
 
 def acked(*lines: str) -> object:
@@ -51,13 +51,13 @@ MUTANTS = (
            edit("TopicLink._pushed", ACK, ACK, "from wireproof.protocols.namechan.requests import Subscribe",
                 "for one in self.names.values(): self.send_unanswered([Subscribe(one)])")),
     mutant("errors-kept", "An Error that answers nothing is the answer to the next request.", "21",
-           edit("TopicLink._answer", TOLD, "self.kept = reply"),
+           edit("TopicLink._answer", ON_ERROR, "self.kept = reply"),
            edit("Client.ask", "(answer,) = link.ask([replace(request)])\n            reply = await answer", "(answer,) = link.ask([replace(request)])",
                 "reply = link.__dict__.pop('kept', None) or await answer")),
     mutant("unasked-errors-close", "An Error that answers nothing ends the connection.", "21 11",
-           edit("TopicLink._answer", TOLD, "self.fail(BadReplyError('what is this?'))")),
+           edit("TopicLink._answer", ON_ERROR, "self.fail(BadReplyError('what is this?'))")),
     mutant("unasked-errors-are-messages", "An Error that answers nothing is handed on as a message.", "21 11 22",
-           edit("TopicLink._answer", TOLD, "from wireproof.protocols.namechan.replies import Message as M", "self._hand_on(M(0, 0, reply.text))")),
+           edit("TopicLink._answer", ON_ERROR, "from wireproof.protocols.namechan.replies import Message as M", "self._hand_on(M(0, 0, reply.text))")),
     mutant("unasked-errors-unread", "An Error that comes while nothing waits cannot be read.", "21 11",
            edit("NamechanClient._decode_next", "if self._due else (Error,)", "if self._due else ()")),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import edit, first
 from wireproof.mutants.mutant import ClientMutant
-from wireproof.mutants.namechan.client.mutant import behind, mutant
+from wireproof.mutants.namechan.client.mutant import mutant, reading_from
 
 __all__ = ["VARIANTS"]
 
@@ -38,7 +38,7 @@ VARIANTS = (
            first("Codec.encode", "if message.NAME == 'ACK': return b'(Ack %d)\\n' % (message.time // 1000000)")),
     mutant("skips-unknown-types", "A frame of an unknown type is skipped.", "",
            edit("Codec.decode_frame", "raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, detail, at + SIZE)",
-                *behind("stop"))),
+                *reading_from("stop"))),
     mutant("one-request-at-a-time", "While a request waits the next is not sent: several at once are unsupported.", "",
            edit("Client.ask", "async with self._deadline(request):", "async with self._deadline(request), self._publishing:")),
     mutant("replays-from-message-one", "A topic that is subscribed again is replayed from its first message.", "",

@@ -67,7 +67,7 @@ ROWS = (
          edit("store.Store.read", "if checksum != _checksum((topic, number, body)):", "if False:")),
     _row("topics", "topic-ids-move", "Topic ids are others in each life.",
          edit("Queue._frame", "Message(number, self.topic, body)", "Message(number, self.topic + __import__('os').getpid(), body)"),
-         edit("LineHandlers.subscribe", "told = Subscribed(queue.topic, queue.name)", "told = Subscribed(queue.topic + __import__('os').getpid(), queue.name)")),
+         edit("LineHandlers.subscribe", "reply = Subscribed(queue.topic, queue.name)", "reply = Subscribed(queue.topic + __import__('os').getpid(), queue.name)")),
     _row("turns", "position-is-lost", "What a round-robin queue delivered comes again after a restart.",
          edit("store.Store.write", 'self._file.execute("DELETE FROM message WHERE topic = ? AND id <= ?", (topic, position))', "pass"),
          edit("store.Store.queues", KEPT, KEPT.replace(", position))", ", 0))"))),

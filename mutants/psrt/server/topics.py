@@ -99,10 +99,10 @@ def _rest_of_empty(mask: str, topic: str) -> bool:
     return REST in levels(mask) and topic.endswith("/") and topic.count("/") == len(levels(mask)) - 1
 
 
-def _behind_rest(mask: str, topic: str) -> bool:
+def _after_rest(mask: str, topic: str) -> bool:
     """Say whether what stands behind # is not the end of the topic."""
-    behind = mask.partition("/#/")[2] if "/#/" in mask else ""
-    return bool(behind) and not topic.endswith("/" + behind)
+    after = mask.partition("/#/")[2] if "/#/" in mask else ""
+    return bool(after) and not topic.endswith("/" + after)
 
 
 def _is_plain(mask: str) -> bool:
@@ -182,7 +182,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("hash-leaves-out-dollar", "The mask # does not match topics that begin with $.", "TOPIC-17",
            state=_but(lambda mask, topic: topic.startswith("$") and mask[:1] in (ONE, REST))),
     mutant("hash-with-something-behind-it", "What stands behind # in a mask must end the topic.",
-           "TOPIC-18 UNSUBSCRIBE-15 ACL-7", state=_but(_behind_rest)),
+           "TOPIC-18 UNSUBSCRIBE-15 ACL-7", state=_but(_after_rest)),
     mutant("plus-matches-no-level", "The mask a/+ matches the topic a.",
            "TOPIC-11 TOPIC-10 TOPIC-12 TOPIC-13 MESSAGE-9", state=_also(_none_at_the_end)),
     mutant("plus-needs-a-level-that-is-not-empty", "A + does not match an empty level.",

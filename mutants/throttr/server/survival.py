@@ -19,7 +19,7 @@ ANNOUNCED = (
 )
 """Whether a request announces half of what its size field holds, where it is not there, or more than is allowed."""
 RUN = f"len(data) > 600 and data[:600] == data[:1] * 600 and data[0] not in {(int(RequestType.INFO), int(RequestType.WHOAMI))}"
-HEARD = (
+SERVED = (
     "for one in () if self._tail else [*self._state.sessions.values()]:",
     "    for data in vars(one).pop('unheard', ()): one.data_received(data)",
 )
@@ -76,7 +76,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   "if any(one._tail for one in self._state.sessions.values() if one is not self):",
                   "    vars(self).setdefault('unheard', []).append(data); return",
                   "self.correct_data_received(data)",
-                  *HEARD), around("ThrottrSession.connection_lost", "self.correct_connection_lost()", *HEARD)),
+                  *SERVED), around("ThrottrSession.connection_lost", "self.correct_connection_lost()", *SERVED)),
     mutant("serves-32-connections", "Of more than 32 open connections the latest are not heard.",
            "ROBUSTNESS-19 ROBUSTNESS-2",
            after("ThrottrSession.__init__", "self._flows = True", "self.has_no_place = len(state.sessions) >= 32"),

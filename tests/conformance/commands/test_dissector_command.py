@@ -25,9 +25,9 @@ def test_it_prints_a_layer_and_a_dissector(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"), [(("--profile", "9"), "7.1.0, 7.3.2"), (("--variant", "u9"), "uint8, uint16")]
+    ("words", "reported"), [(("--profile", "9"), "7.1.0, 7.3.2"), (("--variant", "u9"), "uint8, uint16")]
 )
-def test_what_there_is_not_exits_2(words: tuple[str, ...], told: str) -> None:
+def test_what_there_is_not_exits_2(words: tuple[str, ...], reported: str) -> None:
     done = CliRunner().invoke(command, ["dissector", "lua", "throttr", *words])
 
-    assert (done.exit_code, told in done.stderr) == (2, True)
+    assert (done.exit_code, reported in done.stderr) == (2, True)

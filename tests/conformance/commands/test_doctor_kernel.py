@@ -19,12 +19,12 @@ def found(settings: dict[str, list[int]], monkeypatch: pytest.MonkeyPatch) -> di
     return {one.name: one for one in (doctor._ports(), doctor._buffers(), doctor._backlog())}
 
 
-def test_usual_settings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = found(LARGE, monkeypatch)
+def test_usual_settings_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    reported = found(LARGE, monkeypatch)
 
-    assert {one.state for one in told.values()} == {doctor.GOOD}
-    assert told["own ports"].detail.startswith("28232 (32768 to 60999)")
-    assert told["TCP buffers"].detail == "128 KiB to receive, 4096 KiB to send at most"
+    assert {one.state for one in reported.values()} == {doctor.GOOD}
+    assert reported["own ports"].detail.startswith("28232 (32768 to 60999)")
+    assert reported["TCP buffers"].detail == "128 KiB to receive, 4096 KiB to send at most"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(driver.command, ["check", *arguments], catch_exceptions=False)
 
 
-def test_a_right_driver_is_told_so_in_every_line() -> None:
+def test_a_right_driver_is_confirmed_in_every_line() -> None:
     done = run(REFERENCE, "--profile", "7.3.2", "--variant", "uint8")
 
     lines = done.output.splitlines()
@@ -29,7 +29,7 @@ def test_a_right_driver_is_told_so_in_every_line() -> None:
     assert lines[-1] == f"{len(lines) - 1} right, 0 wrong"
 
 
-def test_a_wrong_driver_is_told_what_was_expected() -> None:
+def test_a_wrong_driver_gets_what_was_expected() -> None:
     done = run(f"{sys.executable} -I {TOY}", "--protocol", "throttr")
 
     assert done.exit_code == 1

@@ -11,14 +11,14 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.protocols import protocol_names
 
 
-def said(*words: str, code: int = 0) -> str:
+def printed(*words: str, code: int = 0) -> str:
     done = CliRunner().invoke(command, list(words))
     assert done.exit_code == code, done.output
     return done.output
 
 
 def test_a_clause_is_explained() -> None:
-    text = said("explain", "thr-query-6", "--profile", "7.3.2", "--variant", "uint8")
+    text = printed("explain", "thr-query-6", "--profile", "7.3.2", "--variant", "uint8")
 
     assert load_suite("throttr").clauses["THR-QUERY-6"].text in text
     assert "source: QUERY / Response / QUOTA" in text
@@ -36,23 +36,23 @@ def test_a_clause_is_explained() -> None:
     ],
 )
 def test_a_case_or_a_frame_is_explained(identifier: str, parts: tuple[str, ...]) -> None:
-    text = said("explain", identifier)
+    text = printed("explain", identifier)
 
     assert all(part in text for part in parts), text
 
 
 def test_an_unknown_id_names_those_like_it() -> None:
-    assert "like it: THR-QUERY-6" in said("explain", "THR-QUERI-6", code=2)
+    assert "like it: THR-QUERY-6" in printed("explain", "THR-QUERI-6", code=2)
 
 
 def test_cases_are_listed_without_a_target() -> None:
-    text = said("test", "throttr", "--list", "-k", "THR-QUERY-9")
+    text = printed("test", "throttr", "--list", "-k", "THR-QUERY-9")
 
     assert "MUST   query/missing  " in text
     assert "THR-QUERY-90" not in text
     assert "cases of throttr" in text
-    assert "names like it: query/missing" in said("test", "throttr", "--list", "-k", "query/missin_", code=2)
-    assert "sdk-query/keys.1" in said("test-sdk", "throttr", "--driver", "x", "--list", "-k", "sdk-query")
+    assert "names like it: query/missing" in printed("test", "throttr", "--list", "-k", "query/missin_", code=2)
+    assert "sdk-query/keys.1" in printed("test-sdk", "throttr", "--driver", "x", "--list", "-k", "sdk-query")
 
 
 @pytest.mark.parametrize(

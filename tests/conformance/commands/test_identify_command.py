@@ -20,7 +20,7 @@ from wireproof.conformance.suite.cases import load_probe, load_suite
 from wireproof.protocols import protocol_names, registry
 
 
-def said(*words: str, code: int = 0) -> str:
+def printed(*words: str, code: int = 0) -> str:
     done = CliRunner().invoke(command, list(words))
     assert done.exit_code == code, done.output
     return done.output
@@ -68,7 +68,7 @@ def test_it_reads_no_cases_and_takes_less_than_two_seconds(monkeypatch: pytest.M
     assert asyncio.run(main()) < 2.0
 
 
-def test_a_stranger_is_told_with_what_came() -> None:
+def test_a_stranger_is_reported_with_what_came() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
@@ -79,20 +79,22 @@ def test_a_stranger_is_told_with_what_came() -> None:
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        text = said("identify", f"tcp://127.0.0.1:{listening.getsockname()[1]}", code=1)
+        text = printed("identify", f"tcp://127.0.0.1:{listening.getsockname()[1]}", code=1)
         thread.join(20)
 
     assert "speaks no protocol that is known" in text
     assert all(f"  {name}: " in text for name in protocol_names())
 
 
-@pytest.mark.parametrize(("target", "told"), [("tcp://127.0.0.1:1", "nothing to ask at"), ("nonsense", "expected tcp")])
-def test_nobody_there_exits_2(target: str, told: str) -> None:
-    assert told in said("identify", target, code=2)
+@pytest.mark.parametrize(
+    ("target", "error"), [("tcp://127.0.0.1:1", "nothing to ask at"), ("nonsense", "expected tcp")]
+)
+def test_nobody_there_exits_2(target: str, error: str) -> None:
+    assert error in printed("identify", target, code=2)
 
 
-def test_the_doctor_tells_what_is_there_and_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = said("doctor")
+def test_the_doctor_reports_what_is_there_and_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = printed("doctor")
     assert "wireproof test can run here" in text
     assert all(name in text for name in ("python", "java", "descriptors", "loopback", "atheris"))
 
@@ -105,4 +107,4 @@ def test_the_doctor_tells_what_is_there_and_what_is_not(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(doctor.resource, "getrlimit", lambda _: (64, 64))
     assert {one.name: one.state for one in doctor.examined()}["descriptors"] == doctor.MISSING
-    assert "cannot run here" in said("doctor", code=1)
+    assert "cannot run here" in printed("doctor", code=1)

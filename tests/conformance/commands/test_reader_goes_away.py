@@ -27,12 +27,12 @@ def test_files_are_whole_when_nobody_reads(reads: str, tmp_path: Path) -> None:
         if reads == "a line":
             running.stdout.readline()
         running.stdout.close()
-        told = running.stderr.read()
+        reported = running.stderr.read()
         running.wait(60)
 
     records = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_text().splitlines()]
     suite = next(ElementTree.parse(files["junit.xml"]).iter("testsuite"))
-    assert "Traceback" not in told
+    assert "Traceback" not in reported
     assert len(records) == int(suite.attrib["tests"]) == len(suite.findall("testcase")) > 30
     assert json.loads((tmp_path / "run" / "run.json").read_text())["finished_at"]
     assert json.loads(files["sarif.json"].read_text())["version"] == "2.1.0"

@@ -73,18 +73,18 @@ def test_a_failure_newer_than_the_set_is_shown_and_fails_nothing(wrong: str, tmp
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--requirements", "throttr-7.3@1"), "no such requirement set: throttr-7.3@1 (did you mean throttr-7.3.2@1"),
         ((*SET, "--profile", "7.1.0"), "throttr-7.3.2@1 is of profile 7.3.2, not of 7.1.0"),
     ],
 )
-def test_a_set_that_does_not_fit_exits_2(words: tuple[str, ...], told: str) -> None:
+def test_a_set_that_does_not_fit_exits_2(words: tuple[str, ...], reported: str) -> None:
     done = wireproof(*RUN, "simulation", *words)
 
-    assert (done.exit_code, told in done.stderr) == (2, True), done.output
+    assert (done.exit_code, reported in done.stderr) == (2, True), done.output
     done = wireproof("test-sdk", "throttr", "--driver", "false", *words)
-    assert (done.exit_code, told in done.stderr) == (2, True), done.output
+    assert (done.exit_code, reported in done.stderr) == (2, True), done.output
 
 
 def test_a_set_chooses_its_profile(tmp_path: Path) -> None:

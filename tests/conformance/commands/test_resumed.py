@@ -53,28 +53,28 @@ def test_what_is_left_is_played_and_all_is_one_run(cut: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "printed"),
     [
         (("--variant", "uint16"), "its variant is uint8, now uint16"),
         (("--implementation", "other"), "its implementation is wireproof reference, now other"),
     ],
 )
-def test_another_target_is_refused(cut: Path, words: tuple[str, ...], said: str) -> None:
+def test_another_target_is_refused(cut: Path, words: tuple[str, ...], printed: str) -> None:
     done = played("--resume", str(cut), *words)
 
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert printed in done.stderr
     assert len(lines(cut)) > 1
 
 
-def test_nothing_to_resume_is_told(tmp_path: Path) -> None:
+def test_nothing_to_resume_is_reported(tmp_path: Path) -> None:
     done = played("--resume", str(tmp_path))
 
     assert done.exit_code == 2
     assert f"nothing to resume in {tmp_path}" in done.stderr
 
 
-def test_earlier_results_are_told(cut: Path) -> None:
+def test_earlier_results_are_reported(cut: Path) -> None:
     incomplete = played("--out", str(cut)).stderr
 
     assert "holds an incomplete run of wireproof reference" in incomplete

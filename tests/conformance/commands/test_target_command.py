@@ -144,14 +144,14 @@ def test_one_that_dies_a_little_later_is_found_all_the_same(mine: str, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("how", "busy", "told"),
+    ("how", "busy", "reported"),
     [
         ("deaf", False, "waiting, as in a deadlock"),
         pytest.param("busy", True, "busy, as in an endless loop", marks=pytest.mark.nightly),
     ],
 )
 def test_one_that_answers_nobody_any_more_hangs_and_is_started_again(
-    mine: str, tmp_path: Path, how: str, busy: bool, told: str
+    mine: str, tmp_path: Path, how: str, busy: bool, reported: str
 ) -> None:
     few = ("-k", "unsubscribe/not-held or query/s or query/ttl-unit", "--timeout", "0.5")
     done = called("--target-command", f"{dying(how)} {mine}", *NAMED, *few, "--out", str(tmp_path))
@@ -161,7 +161,7 @@ def test_one_that_answers_nobody_any_more_hangs_and_is_started_again(
     assert hangs == {"unsubscribe/not-held"}
     assert "answered nobody any more" in found["unsubscribe/not-held"]["got"]
     assert found["unsubscribe/not-held"]["extra"]["hang"]["busy"] is busy
-    assert told in done.stdout.splitlines()[0]
+    assert reported in done.stdout.splitlines()[0]
     assert {one["verdict"] for name, one in found.items() if name.startswith("query/")} == {"pass"}
 
 
@@ -221,7 +221,7 @@ def test_interrupted_it_leaves_no_process(
         (("--target-command", "x", "--out", "/dev/null/x"), "cannot write to /dev/null/x: Not a directory"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told_in_a_line(arguments: tuple[str, ...], detail: str) -> None:
+def test_what_cannot_be_is_reported_in_a_line(arguments: tuple[str, ...], detail: str) -> None:
     done = CliRunner().invoke(command, ["throttr", *arguments])
 
     assert done.exit_code == 2
@@ -266,7 +266,7 @@ def test_limits_that_no_document_bounds_are_unknown_until_they_are_declared() ->
     assert unknown_limits(("PING_INTERVAL=6",), suite) == {"PING_TIMEOUT"}
 
 
-def test_an_authority_that_is_none_is_told(tmp_path: Path) -> None:
+def test_an_authority_that_is_none_is_reported(tmp_path: Path) -> None:
     (tmp_path / "none.pem").write_text("none")
     for path in (tmp_path / "none.pem", tmp_path / "absent.pem"):
         with pytest.raises(TargetError, match=f"--tls-ca: expected certificates \\(PEM\\) in {path}"):

@@ -71,7 +71,7 @@ USAGE = [
 
 
 @pytest.mark.parametrize(("arguments", "detail"), USAGE, ids=[" ".join(one) for one, _ in USAGE])
-def test_what_cannot_be_done_is_told_and_exits_2(arguments: tuple[str, ...], detail: str) -> None:
+def test_what_cannot_be_done_is_reported_and_exits_2(arguments: tuple[str, ...], detail: str) -> None:
     result = wireproof(*arguments)
 
     assert result.exit_code == 2
@@ -79,7 +79,7 @@ def test_what_cannot_be_done_is_told_and_exits_2(arguments: tuple[str, ...], det
     assert len(result.stderr.strip().splitlines()) == (1 if result.stderr.startswith("wireproof:") else 4)
 
 
-def test_an_unknown_protocol_is_told_with_the_known_ones() -> None:
+def test_an_unknown_protocol_is_reported_with_the_known_ones() -> None:
     result = CliRunner().invoke(command_module.command, ["mqtt", "simulation"])
 
     assert result.exit_code == 2
@@ -163,20 +163,20 @@ def test_who_answers_one_request_like_another_profile_is_tested_as_named(profile
 
 
 def test_a_wrong_width_is_refused_with_the_one_that_is_spoken(reference: str) -> None:
-    for named, told in (
+    for named, reported in (
         (("--profile", "7.1.0", "--variant", "uint64"), "speaks variant uint16, not uint64"),
         (("--profile", "7.3.2", "--variant", "uint16"), "speaks profile 7.1.0, not 7.3.2"),
         (("--profile", "7.3.2", "--variant", "uint8"), "speaks profile 7.1.0 and variant uint16, not 7.3.2 and uint8"),
     ):
         result = wireproof(reference, "-k", "query/", *named)
 
-        assert (result.exit_code, result.stderr) == (2, f"wireproof: {reference} {told}\n")
+        assert (result.exit_code, result.stderr) == (2, f"wireproof: {reference} {reported}\n")
 
 
 @pytest.mark.parametrize(
     ("option", "value", "has"), [("--profile", "7.3.2", "7.1.0"), ("--variant", "uint8", "uint16")]
 )
-def test_what_the_target_does_not_speak_is_told_when_it_is_asked(
+def test_what_the_target_does_not_speak_is_reported_when_it_is_asked(
     reference: str, option: str, value: str, has: str
 ) -> None:
     result = wireproof(reference, option, value)

@@ -94,7 +94,7 @@ def test_ctrl_c_keeps_what_was_played_and_says_so(reference: str, tmp_path: Path
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["finished_at"] is None
 
 
-def test_a_port_in_use_is_told_by_the_reference_server(reference: str) -> None:
+def test_a_port_in_use_is_reported_by_the_reference_server(reference: str) -> None:
     done = subprocess.run(
         module_command("wireproof.reference_server", "throttr", "--port", reference.rpartition(":")[2]),
         env=module_environment(), capture_output=True, text=True, timeout=30, check=False,

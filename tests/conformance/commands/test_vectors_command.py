@@ -139,7 +139,7 @@ def test_showing_a_vector_prints_it_with_its_file(built: bool, call: Call) -> No
 
 
 @pytest.mark.parametrize("arguments", [("made/none",), ("made/one", "--profile", "9"), ("made/one", "--variant", "u1")])
-def test_showing_what_is_not_there_is_told(call: Call, arguments: tuple[str, ...]) -> None:
+def test_showing_what_is_not_there_is_reported(call: Call, arguments: tuple[str, ...]) -> None:
     result = call("show", *arguments)
 
     assert result.exit_code == 2
@@ -186,7 +186,7 @@ def test_messages_are_listed_with_their_fields(call: Call) -> None:
     assert "7.3.2" not in shown
 
 
-def test_messages_of_an_unknown_profile_are_told(call: Call) -> None:
+def test_messages_of_an_unknown_profile_are_reported(call: Call) -> None:
     result = call("messages", "throttr", "--profile", "9")
 
     assert result.exit_code != 0
@@ -206,7 +206,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_cannot_be_derived_is_told_with_its_id(wrong: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_derived_is_an_error_with_its_id(
+    wrong: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(command_module, "load_suite", lambda name: WRONG[wrong])
     result = call("build")
 

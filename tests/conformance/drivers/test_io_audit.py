@@ -29,7 +29,7 @@ def test_what_came_is_let_pass_in_any_pieces() -> None:
 
 
 @pytest.mark.parametrize("given", [b"b", b"ba", b"aa", b"abc", b"ab\0"])
-def test_bytes_lost_turned_or_doubled_are_told(given: bytes) -> None:
+def test_bytes_lost_turned_or_doubled_are_reported(given: bytes) -> None:
     audit = IoAudit()
     audit.came(b"xab")
     audit.checked(READ, received(b"x"))
@@ -41,7 +41,7 @@ def test_bytes_lost_turned_or_doubled_are_told(given: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", QUIET)
-def test_bytes_kept_from_the_player_are_told(kind: Kind) -> None:
+def test_bytes_kept_from_the_player_are_reported(kind: Kind) -> None:
     audit = IoAudit()
     audit.came(b"abc")
 
@@ -50,7 +50,7 @@ def test_bytes_kept_from_the_player_are_told(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("left", [(), (b"a",), (b"ab", b"ab"), (b"b", b"a")])
-def test_bytes_that_did_not_leave_as_given_are_told(left: tuple[bytes, ...]) -> None:
+def test_bytes_that_did_not_leave_as_given_are_reported(left: tuple[bytes, ...]) -> None:
     audit = IoAudit()
     for data in left:
         audit.left(data)

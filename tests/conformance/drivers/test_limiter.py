@@ -43,7 +43,7 @@ def test_places_are_taken_in_the_order_of_asking() -> None:
     assert order == list(range(6))
 
 
-def test_who_wakes_is_not_queued_behind_those_who_did_not_begin() -> None:
+def test_who_wakes_is_not_queued_after_those_who_did_not_begin() -> None:
     order: list[str] = []
 
     async def main() -> None:

@@ -46,7 +46,7 @@ def play(handle: Any, *steps: Any, **changes: Any) -> Outcome:
         (servers.says_too_much, Verdict.FAIL, "no request is waiting"),
     ],
 )
-def test_a_server_that_misbehaves_is_told_how(handle: Any, verdict: Verdict, got: str) -> None:
+def test_a_server_that_misbehaves_is_reported_how(handle: Any, verdict: Verdict, got: str) -> None:
     outcome = play(handle, REFUSED)
 
     assert outcome.verdict is verdict

@@ -102,7 +102,7 @@ def test_what_is_inside_tls_is_played_and_taped_in_clear(play: Play, segmentatio
     assert outcome.trace.received("a").startswith(b"\xee\xaa\x01\x00")
 
 
-def test_the_end_inside_tls_is_told_and_heard(play: Play) -> None:
+def test_the_end_inside_tls_is_reported_and_received(play: Play) -> None:
     bye = {"send": "BYE", "expect": {"RESPONSE": {"code": "OK"}}}
     ended = play(*SECURED, bye, {"closed": "a"})
     half = play(*SECURED, {"half_close": "a"}, {"closed": "a"})
@@ -168,7 +168,7 @@ def test_a_datagram_that_came_all_the_same_is_no_silence(play: Play) -> None:
     assert (outcome.verdict, outcome.expected) == (Verdict.FAIL, "no datagram")
 
 
-def test_nobody_at_the_port_is_told_and_not_waited_for(play: Play) -> None:
+def test_nobody_at_the_port_is_reported_and_not_waited_for(play: Play) -> None:
     outcome = play(UDP, {"send": datagram(), "on": "u", "expect": ACKNOWLEDGED}, udp=False)
 
     assert outcome.verdict in (Verdict.FAIL, Verdict.CRASH)
@@ -197,17 +197,17 @@ def test_what_is_no_tls_is_an_error_with_its_reason(files: tuple[Path, Path]) ->
 
 
 def test_an_end_inside_tls_leaves_the_other_side_open(files: tuple[Path, Path]) -> None:
-    client, said = ClientTls(client_context(), ""), bytearray()
-    server = ServerTls(server_context(*files), said.extend)
+    client, sent = ClientTls(client_context(), ""), bytearray()
+    server = ServerTls(server_context(*files), sent.extend)
 
-    def heard() -> bytes:
-        data = bytes(said)
-        said.clear()
+    def taken() -> bytes:
+        data = bytes(sent)
+        sent.clear()
         return client.receive(data)
 
     for _ in range(3):
         server.receive(client.outgoing())
-        heard()
+        taken()
     assert client.is_established
     client.end()
     server.receive(client.outgoing())
@@ -215,5 +215,5 @@ def test_an_end_inside_tls_leaves_the_other_side_open(files: tuple[Path, Path]) 
 
     server.send(b"still")
     server.close()
-    assert heard() == b"still"
+    assert taken() == b"still"
     assert client.has_ended

@@ -118,7 +118,7 @@ def test_a_connection_that_is_gone_has_no_cuts() -> None:
     assert evidence([cuts]) is None
 
 
-def test_unix_sockets_tell_nothing_and_nothing_is_claimed(tmp_path: Path) -> None:
+def test_unix_sockets_report_nothing_and_nothing_is_claimed(tmp_path: Path) -> None:
     async def main() -> Outcome:
         server = await asyncio.start_unix_server(servers.trickles, tmp_path / "s")
         async with server:
@@ -131,14 +131,14 @@ def test_unix_sockets_tell_nothing_and_nothing_is_claimed(tmp_path: Path) -> Non
     assert outcome.guilty is not Guilty.HARNESS
 
 
-def test_another_system_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_system_reports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcp_segments.sys, "platform", "darwin")
     with socket.socket() as sock:
         assert send_state(sock) is None
 
 
 @linux
-def test_what_is_no_tcp_connection_tells_nothing() -> None:
+def test_what_is_no_tcp_connection_reports_nothing() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         assert send_state(sock) is None
 

@@ -29,7 +29,7 @@ def capture(path: Path, *pieces: tuple[Kind, bytes]) -> Path:
     return path
 
 
-def said(path: Path, *words: str, code: int = 0) -> str:
+def printed(path: Path, *words: str, code: int = 0) -> str:
     done = CliRunner().invoke(command, ["check-capture", str(path), *words])
     assert done.exit_code == code, done.output
     return done.output
@@ -39,7 +39,7 @@ RIGHT = [(Kind.SENT, QUERY), (Kind.RECEIVED, REPLY), (Kind.SENT, QUERY), (Kind.R
 
 
 def test_what_is_spoken_is_found_out(tmp_path: Path) -> None:
-    text = said(capture(tmp_path / "right.pcapng", *RIGHT))
+    text = printed(capture(tmp_path / "right.pcapng", *RIGHT))
 
     assert "read as throttr 7.1.0 uint16 (throttr 7.3.2 uint16 would fit as well)" in text
     assert f"127.0.0.1:{PORT}: right" in text
@@ -47,16 +47,16 @@ def test_what_is_spoken_is_found_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "told"),
+    ("pieces", "reported"),
     [
         ([*RIGHT, (Kind.RECEIVED, b"\x01")], "the server broke the protocol first, packet 8"),
         ([*RIGHT, (Kind.SENT, b"\xff")], "the client broke the protocol first, packet 8"),
     ],
 )
-def test_the_guilty_side_is_named_with_its_packet(pieces: list[tuple[Kind, bytes]], told: str, tmp_path: Path) -> None:
-    text = said(capture(tmp_path / "wrong.pcapng", *pieces), "--protocol", "throttr", "--variant", "uint16", code=1)
+def test_the_guilty_side_and_packet_are_named(pieces: list[tuple[Kind, bytes]], reported: str, tmp_path: Path) -> None:
+    text = printed(capture(tmp_path / "wrong.pcapng", *pieces), "--protocol", "throttr", "--variant", "uint16", code=1)
 
-    assert told in text
+    assert reported in text
     assert "THR-" in text
 
 
@@ -78,7 +78,7 @@ def test_segments_out_of_order_and_sent_twice(order: tuple[int, ...], tmp_path: 
     assert streams(altered(source, tmp_path / "b.pcap", order)) == {Kind.SENT: QUERY * 2, Kind.RECEIVED: REPLY * 2}
 
 
-def test_a_gap_is_told_and_nothing_behind_it_is_read(tmp_path: Path) -> None:
+def test_a_gap_is_reported_and_nothing_after_it_is_read(tmp_path: Path) -> None:
     source = capture(tmp_path / "a.pcapng", *RIGHT)
     (found,) = captured_connections(altered(source, tmp_path / "b.pcap", (0, 1, 2, 4, 5, 6)))
 
@@ -86,19 +86,19 @@ def test_a_gap_is_told_and_nothing_behind_it_is_read(tmp_path: Path) -> None:
     assert [one.data for one in found.events if one.kind is Kind.SENT] == []
 
 
-def test_what_cannot_be_judged_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_judged_is_reported(tmp_path: Path) -> None:
     source = capture(tmp_path / "a.pcapng", *RIGHT)
     (tmp_path / "text").write_text("no capture")
 
-    assert "is no capture" in said(tmp_path / "text", code=2)
-    assert "no TCP connection to judge" in said(source, "--port", "1", code=2)
-    assert "no TCP connection to judge" in said(altered(source, tmp_path / "late.pcap", (3, 4, 5, 6)), code=2)
+    assert "is no capture" in printed(tmp_path / "text", code=2)
+    assert "no TCP connection to judge" in printed(source, "--port", "1", code=2)
+    assert "no TCP connection to judge" in printed(altered(source, tmp_path / "late.pcap", (3, 4, 5, 6)), code=2)
 
 
 def test_an_exchange_becomes_a_case_that_a_right_server_passes(tmp_path: Path) -> None:
     case = tmp_path / "found.yaml"
     pieces = [(Kind.SENT, QUERY), (Kind.RECEIVED, b"\x07")]
-    text = said(capture(tmp_path / "a.pcapng", *pieces), "--variant", "uint16", "--case", str(case), code=1)
+    text = printed(capture(tmp_path / "a.pcapng", *pieces), "--variant", "uint16", "--case", str(case), code=1)
     suite = load_suite("throttr")
     (found,) = cases_in(yaml.safe_load(case.read_text()), suite.context, "found.yaml")
 
@@ -109,13 +109,13 @@ def test_an_exchange_becomes_a_case_that_a_right_server_passes(tmp_path: Path) -
     assert "refused" in case.read_text() or "STATUS" in case.read_text()
     assert Deriver(suite, found.profiles[0], "uint16").conversation(found) is not None
 
-    again = said(tmp_path / "a.pcapng", "--variant", "uint16", "--case", str(tmp_path / "b.yaml"), code=1)
+    again = printed(tmp_path / "a.pcapng", "--variant", "uint16", "--case", str(tmp_path / "b.yaml"), code=1)
     assert found.id in again
 
 
 def test_a_case_of_a_right_exchange_needs_a_clause(tmp_path: Path) -> None:
     source, case = capture(tmp_path / "right.pcapng", *RIGHT), str(tmp_path / "found.yaml")
 
-    assert "with --clause" in said(source, "--case", case, code=2)
-    assert "did you mean THR-QUERY-4" in said(source, "--case", case, "--clause", "THR-QUERY4", code=2)
-    assert "case captured/thr-query-4-" in said(source, "--case", case, "--clause", "THR-QUERY-4")
+    assert "with --clause" in printed(source, "--case", case, code=2)
+    assert "did you mean THR-QUERY-4" in printed(source, "--case", case, "--clause", "THR-QUERY4", code=2)
+    assert "case captured/thr-query-4-" in printed(source, "--case", case, "--clause", "THR-QUERY-4")

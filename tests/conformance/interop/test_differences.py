@@ -22,7 +22,7 @@ def listed(*rows: tuple[bytes, int]) -> ListReply:
     return ListReply(fragments=(ListFragment(fragment=1, rows=tuple(made)),))
 
 
-def test_the_first_field_that_differs_is_told_with_its_byte() -> None:
+def test_the_first_field_that_differs_is_reported_with_its_byte() -> None:
     mine, theirs = (make("QUERY_REPLY", quota=quota, ttl_type=4, ttl=60) for quota in (7, 8))
 
     found = unlike(PLAIN, mine, theirs, MINE)
@@ -40,7 +40,7 @@ def test_times_left_agree_within_two_seconds_and_a_unit() -> None:
     assert unlike(PLAIN, reply(60), reply(56), MINE) is not None
 
 
-def test_another_message_is_told_with_the_flag_that_was_right() -> None:
+def test_another_message_is_reported_with_the_flag_that_was_right() -> None:
     mine = make("STATUS", ok=False)
 
     found = unlike(PLAIN, mine, make("QUERY_REPLY", quota=7, ttl_type=4, ttl=60), MINE)
@@ -53,7 +53,7 @@ def test_only_rows_of_ours_count_and_only_what_is_not_an_instant() -> None:
     assert unlike(PLAIN, listed((MINE, 2)), listed((OTHER, 9), (MINE, 2)), MINE) is None
 
 
-def test_a_row_that_lacks_and_a_row_that_is_wrong_are_told() -> None:
+def test_a_row_that_lacks_and_a_row_that_is_wrong_are_reported() -> None:
     lacks = unlike(PLAIN, listed((MINE, 2)), listed((OTHER, 2)), MINE)
     wrong = unlike(PLAIN, listed((MINE, 2)), listed((MINE, 3)), MINE)
 

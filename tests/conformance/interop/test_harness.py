@@ -130,7 +130,7 @@ def test_it_is_for_a_server_to_choose_who_is_the_first_of_several(monkeypatch: p
     assert result.agreed == len(result.played) > 10
 
 
-def test_a_wrong_client_is_named_and_its_request_is_told_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_client_is_named_and_its_request_is_reported_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     result, _ = played(driver=mutant_driver("message-off-by-one"), only=REPLAY, monkeypatch=monkeypatch)
 
     assert [side for _, side, _ in broke(result)] == [Side.CLIENT] * 3
@@ -195,7 +195,7 @@ def test_listeners_are_given_once_or_for_each_server() -> None:
         places(*["hook=unix:///a"] * 3)
 
 
-def test_a_listener_without_a_name_is_told_in_a_line() -> None:
+def test_a_listener_without_a_name_is_reported_in_a_line() -> None:
     done = CliRunner().invoke(
         command, [NAME, "--profile", "1", "--server", "tcp://127.0.0.1:1", "--listener", "unix:///a"]
     )

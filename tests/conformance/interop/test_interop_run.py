@@ -213,14 +213,14 @@ def test_records_of_both_roles_are_written_and_valid(tmp_path: Path, monkeypatch
         (["--driver", "true"], "the driver ended with exit code 0"),
     ],
 )
-def test_what_cannot_be_played_is_told_in_a_line(arguments: list[str], detail: str) -> None:
+def test_what_cannot_be_played_is_reported_in_a_line(arguments: list[str], detail: str) -> None:
     done = CliRunner().invoke(command, ["throttr", "--no-reference", *arguments], catch_exceptions=False)
 
     assert done.exit_code == 2, done.output
     assert detail in done.output
 
 
-def test_a_protocol_of_several_kinds_of_line_is_told_of_and_not_misjudged() -> None:
+def test_a_protocol_of_several_kinds_of_line_is_reported_and_not_misjudged() -> None:
     done = CliRunner().invoke(command, ["psrt"], catch_exceptions=False)
 
     assert done.exit_code == 2, done.output
@@ -240,7 +240,7 @@ def test_a_fault_of_our_own_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> 
     assert "harness error: RuntimeError: the judge is ill" in done.output
 
 
-def test_what_a_client_lacks_is_unsupported_and_tells_nothing_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_client_lacks_is_unsupported_and_reports_nothing_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     result, interop = played(drivers=(driver_of("lacks_stat"),), only=("record-insert",), monkeypatch=monkeypatch)
 
     lacking = [one for one in result.played if one.step.operation == "stat"]

@@ -24,17 +24,17 @@ QUERY = bytes.fromhex("02016b")
 
 def talked(say: Callable[[int], Awaitable[bytes]]) -> tuple[bytes, SeenTraffic, list[Violation]]:
     """Let a client say something through a proxy to the reference server; return what came and what was seen."""
-    told = list[Violation]()
+    reported = list[Violation]()
 
     async def main() -> tuple[bytes, SeenTraffic]:
         async with servers.reference("7.1.0", "uint16") as address, asyncio.timeout(PATIENCE):
             known = protocol("throttr")
-            proxy = LiveProxy(address, lambda: Monitor(known, "7.1.0", "uint16"), lambda _, one: told.append(one))
+            proxy = LiveProxy(address, lambda: Monitor(known, "7.1.0", "uint16"), lambda _, one: reported.append(one))
             async with listening(proxy, HERE) as port:
                 return await say(port), proxy.tally
 
     came, tally = asyncio.run(main())
-    return came, tally, told
+    return came, tally, reported
 
 
 async def asked(port: int, data: bytes, size: int) -> bytes:
@@ -46,13 +46,13 @@ async def asked(port: int, data: bytes, size: int) -> bytes:
 
 
 def test_a_right_conversation_is_forwarded_and_nobody_blamed() -> None:
-    came, tally, told = talked(lambda port: asked(port, QUERY * 3, 3))
+    came, tally, reported = talked(lambda port: asked(port, QUERY * 3, 3))
 
     assert came == b"\0\0\0"
-    assert (tally.connections, tally.client, tally.server, told) == (1, 0, 0, [])
+    assert (tally.connections, tally.client, tally.server, reported) == (1, 0, 0, [])
 
 
-def test_a_client_that_breaks_the_protocol_is_told_at_once() -> None:
+def test_a_client_that_breaks_the_protocol_is_reported_at_once() -> None:
     _, tally, (first,) = talked(lambda port: asked(port, QUERY + b"\xff", 1))
 
     assert (tally.client, tally.server) == (1, 0)
@@ -62,13 +62,13 @@ def test_a_client_that_breaks_the_protocol_is_told_at_once() -> None:
 
 def test_a_large_connection_is_forwarded_and_judged_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_proxy, "MOST", 10)
-    came, tally, told = talked(lambda port: asked(port, QUERY * 10, 10))
+    came, tally, reported = talked(lambda port: asked(port, QUERY * 10, 10))
 
     assert came == bytes(10)
-    assert (tally.unread, told) == (1, [])
+    assert (tally.unread, reported) == (1, [])
 
 
-def test_nobody_to_forward_to_is_told() -> None:
+def test_nobody_to_forward_to_is_reported() -> None:
     done = CliRunner().invoke(command, ["proxy", "throttr", "tcp://127.0.0.1:1", "tcp://127.0.0.1:1"])
 
     assert done.exit_code == 2

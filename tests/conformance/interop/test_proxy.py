@@ -62,7 +62,7 @@ def test_both_directions_are_handed_on_and_noted() -> None:
     assert tap.connections[0].over is Kind.HALF_CLOSED
 
 
-def test_the_end_from_the_server_is_told_as_such_and_connections_are_numbered() -> None:
+def test_the_end_from_the_server_is_reported_as_such_and_connections_are_numbered() -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.close()
@@ -81,7 +81,7 @@ def test_the_end_from_the_server_is_told_as_such_and_connections_are_numbered() 
     assert tap.of("a") is tap.connections[1]
 
 
-def test_a_server_that_takes_no_connection_is_told() -> None:
+def test_a_server_that_takes_no_connection_is_reported() -> None:
     async def run() -> Proxy:
         async with proxied(Address("tcp", "127.0.0.1", 1), monitor, dissection) as tap:
             reader, writer = await asyncio.open_connection("127.0.0.1", tap.port)

@@ -43,7 +43,7 @@ def test_anything_else_is_refused(text: str) -> None:
         evaluate(text, NAMES)
 
 
-def test_an_unknown_name_is_told_with_the_known_ones() -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones() -> None:
     with pytest.raises(ExpressionError, match=r"unknown name 'M' in 'M \+ 1'; known: MAX, N, before"):
         evaluate("M + 1", NAMES)
 

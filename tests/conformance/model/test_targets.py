@@ -21,6 +21,6 @@ def test_addresses_are_read_and_written_alike(text: str, address: Address) -> No
     "text",
     ["", "h:1", "tcp://", "tcp://h", "tcp://h:x", "tcp://h:0", "tcp://h:65536", "tcp://:1", "unix://", "unix://h/p"],
 )
-def test_anything_else_is_told_with_the_forms_there_are(text: str) -> None:
+def test_anything_else_is_reported_with_the_forms_there_are(text: str) -> None:
     with pytest.raises(TargetError, match=r"expected tcp://HOST:PORT or unix:///PATH, got"):
         parse_address(text)

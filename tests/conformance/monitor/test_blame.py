@@ -48,7 +48,7 @@ WRONG_TARGETS: dict[str, tuple[dict[str, Any], list[Any], Verdict, dict[str, Any
 
 
 @pytest.mark.parametrize("name", WRONG_TARGETS)
-def test_a_target_that_breaks_the_protocol_is_told_with_its_byte(name: str) -> None:
+def test_a_target_that_breaks_the_protocol_is_reported_with_its_byte(name: str) -> None:
     step, reads, verdict, detail = WRONG_TARGETS[name]
     outcome = play(step, reads=reads)
     seen = outcome.extra[MONITOR]

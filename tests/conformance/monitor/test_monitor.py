@@ -8,7 +8,7 @@ from tests.conformance.traced_conversation import THROTTR, TICK, TracedConversat
 from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
-from wireproof.conformance.model.violation import MISREAD, NOT_MEANT, Violation
+from wireproof.conformance.model.violation import MISREAD, NOT_INTENDED, Violation
 from wireproof.conformance.monitor.monitor import Monitor, MonitorReport
 from wireproof.protocols import Message
 from wireproof.protocols.throttr import OK, REFUSED
@@ -137,26 +137,31 @@ def test_bytes_that_the_player_did_not_give_are_the_harnesss(crossed: str, offse
     conversation = TracedConversation().sends(ASK, crossed=bytes.fromhex(crossed)).comes("07")
     first = guilty_of(conversation.report())
 
-    assert (first.side, first.stream, first.offset, first.error) == (Guilty.HARNESS, Guilty.HARNESS, offset, NOT_MEANT)
+    assert (first.side, first.stream, first.offset, first.error) == (
+        Guilty.HARNESS,
+        Guilty.HARNESS,
+        offset,
+        NOT_INTENDED,
+    )
     assert first.event == 1
 
 
 @pytest.mark.parametrize("data", ["02 02 6b", "02 00", "02 01 6c", "04 01 6b", "02", "", "ff"])
-def test_bytes_that_do_not_say_what_was_meant_are_the_harnesss(data: str) -> None:
+def test_bytes_that_do_not_say_what_was_intended_are_the_harnesss(data: str) -> None:
     first = guilty_of(TracedConversation().sends_wrongly(data, ASK).comes("00 07").report())
 
     assert (first.side, first.event) == (Guilty.HARNESS, 1)
-    assert first.error in (NOT_MEANT, "unknown_type")
+    assert first.error in (NOT_INTENDED, "unknown_type")
 
 
 def test_a_message_without_bytes_before_bytes_that_are_declared_wrong_is_the_harnesss() -> None:
     conversation = TracedConversation()
-    conversation.intended_on().meant.append(IntendedFrame(1, b"", ASK))
+    conversation.intended_on().frames.append(IntendedFrame(1, b"", ASK))
 
-    assert guilty_of(conversation.sends_by_hand("0a").report()).error == NOT_MEANT
+    assert guilty_of(conversation.sends_by_hand("0a").report()).error == NOT_INTENDED
 
 
-def test_a_trace_that_ends_in_a_write_tells_that_it_was_cut() -> None:
+def test_a_trace_that_ends_in_a_write_shows_that_it_was_cut() -> None:
     assert guilty_of(TracedConversation().sends(ASK, crossed=b"\x02").report()).event == 1
     assert guilty_of(TracedConversation().sends_wrongly("02", ASK).report()).event == 1
 
@@ -216,7 +221,7 @@ def test_a_request_by_hand_that_is_answered_like_another_leaves_it_open_what_com
     assert conversation.comes("01").report().guilty is Guilty.NOBODY
 
 
-def test_requests_behind_a_lying_length_by_hand_are_not_taken_for_ours() -> None:
+def test_requests_after_a_lying_length_by_hand_are_not_taken_for_ours() -> None:
     conversation = TracedConversation().sends_by_hand("02 05").sends(ASK, ASK).comes("07").happens(Kind.CLOSED)
 
     assert conversation.report().guilty is Guilty.NOBODY
@@ -324,10 +329,10 @@ def test_what_answers_bytes_that_are_declared_wrong_is_held_against_what_the_pla
 
 
 @pytest.mark.parametrize("data", ["02 02 6b", "04 01 6b", "02 01 6b 02", "fe", "02"])
-def test_a_wrong_message_behind_bytes_that_are_declared_wrong_is_the_harnesss(data: str) -> None:
+def test_a_wrong_message_after_bytes_that_are_declared_wrong_is_the_harnesss(data: str) -> None:
     first = guilty_of(TracedConversation().sends_by_hand("0a").sends_wrongly(data, ASK).report())
 
-    assert (first.side, first.offset, first.event, first.error) == (Guilty.HARNESS, 1, 2, NOT_MEANT)
+    assert (first.side, first.offset, first.event, first.error) == (Guilty.HARNESS, 1, 2, NOT_INTENDED)
 
 
 def test_bytes_by_hand_that_changed_on_their_way_out_are_the_harnesss() -> None:

@@ -43,9 +43,9 @@ def spoiled(data: st.DataObject, conversation: TracedConversation, kind: Kind) -
     at = data.draw(st.integers(0, len(held) - 1))
     put = data.draw(st.binary(max_size=3))
     kept = data.draw(st.integers(at, min(len(held), at + 3)))
-    said = held[:at] + put + held[kept:]
-    assume(said != held)
-    conversation.trace[number] = msgspec.structs.replace(conversation.trace[number], data=said)
+    sent = held[:at] + put + held[kept:]
+    assume(sent != held)
+    conversation.trace[number] = msgspec.structs.replace(conversation.trace[number], data=sent)
     return number, held
 
 
@@ -74,16 +74,16 @@ def test_bytes_that_changed_on_their_way_out_are_the_harnesss(codec: Codec, data
 @settings(max_examples=10)
 def test_a_wrong_encoder_is_the_harnesss(codec: Codec, data: st.DataObject) -> None:
     conversation = data.draw(conversations(codec))
-    accounts = [intended for intended in conversation.intended.values() if intended.meant]
+    accounts = [intended for intended in conversation.intended.values() if intended.frames]
     assume(accounts)
     intended = data.draw(st.sampled_from(accounts))
-    at = data.draw(st.integers(0, len(intended.meant) - 1))
-    frame = intended.meant[at]
+    at = data.draw(st.integers(0, len(intended.frames) - 1))
+    frame = intended.frames[at]
     wrong = data.draw(st.binary(max_size=len(frame.data) + 2))
     assume(wrong != frame.data)
-    before = sum(len(one.data) for one in intended.meant[:at])
-    intended.meant[at] = msgspec.structs.replace(frame, data=wrong)
-    resend(conversation, intended.meant[at].event, before, len(frame.data), wrong)
+    before = sum(len(one.data) for one in intended.frames[:at])
+    intended.frames[at] = msgspec.structs.replace(frame, data=wrong)
+    resend(conversation, intended.frames[at].event, before, len(frame.data), wrong)
 
     assert conversation.report().guilty is Guilty.HARNESS
 

@@ -39,7 +39,7 @@ class Cut:
         self._returns = chance.random() < 0.5
         self._victim: str | None = None
         self._how = chance.choice([Kind.ENDED, Kind.RESET])
-        self._has_said = False
+        self._has_sent = False
 
     def play(self, player: Player) -> Outcome:
         """Run one case to its outcome."""
@@ -60,12 +60,12 @@ class Cut:
 
     def _last_words(self, action: Read) -> Answer:
         """Return the beginning of what the server says, once, then the end."""
-        said = self._server.perform(action)
-        some = said.data[: self._chance.randint(0, len(said.data))] if said.kind is Kind.RECEIVED else b""
-        if self._has_said or not some:
-            return replace(said, kind=self._how, data=b"")
-        self._has_said = True
-        return replace(said, data=some)
+        sent = self._server.perform(action)
+        some = sent.data[: self._chance.randint(0, len(sent.data))] if sent.kind is Kind.RECEIVED else b""
+        if self._has_sent or not some:
+            return replace(sent, kind=self._how, data=b"")
+        self._has_sent = True
+        return replace(sent, data=some)
 
     def _gone(self, kind: Kind) -> Answer:
         return Answer(kind, self._server.perform(Sleep(0.0)).now, b"closed")

@@ -103,7 +103,7 @@ def test_neighbours_stand_only_where_a_session_has_begun_and_goes_on() -> None:
     assert sent[3] == b"\x00\xff"
 
 
-def test_a_neighbour_behind_a_request_that_ends_the_session_may_stay_unanswered() -> None:
+def test_a_neighbour_after_a_request_that_ends_the_session_may_stay_unanswered() -> None:
     ends = {"send": {"raw": {"message": {"SUBSCRIBE": {"topics": "end"}}}}}
     known, unknown = (
         simulated(*SESSION, ends, *closing, segmentation="joined") for closing in (({"closed": "a"},), ({"wait": 0.1},))
@@ -116,7 +116,7 @@ def test_a_neighbour_behind_a_request_that_ends_the_session_may_stay_unanswered(
     )
 
 
-def test_the_trace_tells_what_was_spoken_and_plays_again() -> None:
+def test_the_trace_reports_what_was_spoken_and_plays_again() -> None:
     steps = (*SESSION, *DATA, UDP, {"send": datagram(), "on": "u", "expect": ACKNOWLEDGED}, PUBLISH, PUSHED)
     outcome = simulated(*steps)
 
@@ -127,7 +127,7 @@ def test_the_trace_tells_what_was_spoken_and_plays_again() -> None:
         ReplayDriver(outcome.trace).play(small.player(elsewhere))
 
 
-def test_a_record_tells_what_was_spoken_and_plays_again() -> None:
+def test_a_record_reports_what_was_spoken_and_plays_again() -> None:
     steps = (*SECURED, *DATA, PUBLISH, PUSHED)
     player = small.player(steps)
     clause = Clause("PSRT-X-1", "X", {"1": Level.MUST}, "A clause.", "1", ())

@@ -29,7 +29,7 @@ def test_a_reply_in_many_pieces_is_one_reply() -> None:
     assert play({"send": ASK, "expect": SEEN}, reads=pieces).verdict is Verdict.PASS
 
 
-def test_a_difference_is_told_with_step_byte_and_the_first_clause() -> None:
+def test_a_difference_is_reported_with_step_byte_and_the_first_clause() -> None:
     wrong = bytes.fromhex("01 0700 04 3d00")
     outcome = play({"send": INSERT, "expect": "ok"}, {"send": ASK, "expect": SEEN}, reads=[b"\x01", wrong])
 
@@ -71,7 +71,7 @@ def test_no_answer_is_a_hang() -> None:
     assert (outcome.verdict, outcome.byte, outcome.got) == (Verdict.HANG, 0, "nothing in 2 s")
 
 
-def test_half_an_answer_is_a_hang_that_tells_how_much_came() -> None:
+def test_half_an_answer_is_a_hang_that_reports_how_much_came() -> None:
     outcome = play({"send": ASK, "expect": SEEN}, reads=[QUERY_REPLY[:4]])
 
     assert (outcome.verdict, outcome.byte) == (Verdict.HANG, 4)

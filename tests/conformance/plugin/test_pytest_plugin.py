@@ -113,7 +113,7 @@ def test_a_failure_under_a_delivery_blames_what_asks_for_it(pytester: pytest.Pyt
     result.stdout.fnmatch_lines(["*clause THR-ROBUSTNESS-6 (SHOULD), byte*"])
 
 
-def test_what_does_not_pass_whole_tells_nothing_otherwise(pytester: pytest.Pytester, wrong: str) -> None:
+def test_what_does_not_pass_whole_reports_nothing_otherwise(pytester: pytest.Pytester, wrong: str) -> None:
     options = ("--wireproof-target", wrong, "--wireproof-delivery", "bytes", "-rs")
     result = run(pytester, *options, "-k", "query/fields-of or query/status")
 
@@ -189,7 +189,7 @@ def test_a_suite_of_one_s_own_starts_its_own_server(pytester: pytest.Pytester) -
     assert result.parseoutcomes()["passed"] == 1
 
 
-def test_a_broken_address_from_one_s_own_fixture_is_told(pytester: pytest.Pytester) -> None:
+def test_a_broken_address_from_one_s_own_fixture_is_reported(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(OWN + "@pytest.fixture(scope='session')\ndef wireproof_target(): return 'here'\n")
     result = pytester.runpytest_subprocess("-k", "query/status", timeout=60)
 
@@ -284,9 +284,9 @@ def test_a_failure_that_the_requirement_set_does_not_ask_for_is_skipped(
     assert lenient["skipped"] == strict["failed"]
 
 
-@pytest.mark.parametrize(("name", "told"), [("throttr-7@1", "did you mean"), ("throttr-7.3.2@1", "is of profile")])
-def test_a_requirement_set_that_does_not_fit_is_told(pytester: pytest.Pytester, name: str, told: str) -> None:
+@pytest.mark.parametrize(("name", "reported"), [("throttr-7@1", "did you mean"), ("throttr-7.3.2@1", "is of profile")])
+def test_a_requirement_set_that_does_not_fit_is_reported(pytester: pytest.Pytester, name: str, reported: str) -> None:
     result = run(pytester, "--wireproof-target", "simulation", "--wireproof-requirements", name, "-k", "query/status")
 
     assert result.ret != 0
-    assert told in result.stdout.str() + result.stderr.str()
+    assert reported in result.stdout.str() + result.stderr.str()

@@ -93,7 +93,7 @@ def run_in(folder: Path, *records: dict[str, Any]) -> str:
     return str(folder)
 
 
-def said(*words: str) -> str:
+def printed(*words: str) -> str:
     done = CliRunner().invoke(command, ["baseline", *words])
     assert done.exit_code == 0, done.output
     return done.output
@@ -106,9 +106,9 @@ def test_the_commands_write_and_prune(tmp_path: Path) -> None:
         run_in(tmp_path / "b", SHOWS, one("insert/status")),
     )
 
-    assert "2 known failures" in said("write", file, bad)
+    assert "2 known failures" in printed("write", file, bad)
     Path(file).write_text(Path(file).read_text() + "# ours\nno/case\n")
-    pruned = said("prune", file, good)
+    pruned = printed("prune", file, good)
     assert "removed insert/status" in pruned
     assert "removed no/case" in pruned
     assert "removed query/fields" not in pruned

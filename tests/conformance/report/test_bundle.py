@@ -62,21 +62,21 @@ def replayed(folder: Path, port: int) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "said"),
+    ("answer", "code", "printed"),
     [
         ("010500040100", 1, "REPRODUCED: from byte 1 05, in the record 05"),
         ("010500040200", 1, "REPRODUCED: from byte 1 05, in the record 05"),
         ("010700040100", 0, "DIFFERENT: from byte 1 07, in the record 05"),
     ],
 )
-def test_the_script_tells_the_same_answer_from_another(answer: str, code: int, said: str, tmp_path: Path) -> None:
+def test_the_script_reports_the_same_answer_from_another(answer: str, code: int, printed: str, tmp_path: Path) -> None:
     folder = bundle_of(tmp_path, failed())
     asked = list[bytes]()
     with server(bytes.fromhex(answer), asked) as port:
         done = replayed(folder, port)
 
     assert done.returncode == code, done.stdout + done.stderr
-    assert said in done.stdout
+    assert printed in done.stdout
     assert asked == [bytes.fromhex("02016b")]
 
 
@@ -102,7 +102,7 @@ def test_the_names_of_the_run_are_replaced_by_fresh_ones(tmp_path: Path) -> None
     assert b"c0ffee" not in asked[0]
 
 
-def test_nobody_there_is_told(tmp_path: Path) -> None:
+def test_nobody_there_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     done = replayed(bundle_of(tmp_path, failed()), port)

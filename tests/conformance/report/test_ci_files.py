@@ -48,7 +48,7 @@ def test_sarif_has_a_result_for_each_cause_of_the_target() -> None:
         ([], "nothing played", "brightgreen"),
     ],
 )
-def test_a_badge_tells_k_of_n_a_level(records: list[dict[str, Any]], message: str, color: str) -> None:
+def test_a_badge_reports_k_of_n_a_level(records: list[dict[str, Any]], message: str, color: str) -> None:
     found = badge(RUN, records)
 
     assert (found["message"], found["color"]) == (message, color)

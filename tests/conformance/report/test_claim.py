@@ -77,7 +77,7 @@ def test_a_partial_run_is_replaced_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"finished_at": null}', '{"finished_at": "x", "partial": ["-k x"]}'])
-def test_what_is_no_complete_run_is_told_apart(tmp_path: Path, text: str) -> None:
+def test_what_is_no_complete_run_is_distinguished(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     incomplete = holds_complete_run(tmp_path)
     (tmp_path / "run.json").write_text('{"finished_at": "2026-01-01T00:00:00.000Z"}')

@@ -68,7 +68,7 @@ def test_junit_is_xml_whatever_the_texts_hold(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_junit_tells_verdict_clause_and_bytes(tmp_path: Path) -> None:
+def test_junit_reports_verdict_clause_and_bytes(tmp_path: Path) -> None:
     write_junit(tmp_path / "junit.xml", RUN, [record(verdict="fail", blamed="THR-INSERT-9")])
     case = ElementTree.parse(tmp_path / "junit.xml").getroot()[0].findall("testcase")[0]
 
@@ -161,7 +161,7 @@ def test_the_console_marks_the_deliveries_that_fail(capsys: pytest.CaptureFixtur
     assert "1 could not be judged" in shown
 
 
-def test_where_only_whole_was_played_nothing_is_said_of_others(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_only_whole_was_played_nothing_is_reported_of_others(capsys: pytest.CaptureFixture[str]) -> None:
     console_of(quiet=False).print(summary_table(RUN, DELIVERED[:3]))
 
     assert "deliver" not in capsys.readouterr().out
@@ -231,7 +231,7 @@ def test_a_new_run_in_an_old_folder_leaves_nothing_of_the_old_one(tmp_path: Path
 
 
 @pytest.mark.parametrize("place", ["file/below", "file"])
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, place: str) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("no folder")
 
     with pytest.raises(OutputError, match=r"cannot write to .*file.*: (Not a directory|File exists)"):
@@ -239,7 +239,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, place: str) -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").symlink_to("/dev/full")
     with RunFolder(tmp_path) as folder, pytest.raises(OutputError, match=r"records\.jsonl: No space left on device"):
         folder.add(record())
@@ -250,7 +250,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         write_junit(Path("/dev/full"), RUN, EVERY)
 
 
-def test_a_summary_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_summary_that_cannot_be_written_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
 
     with pytest.raises(OutputError, match="Is a directory"):
@@ -336,14 +336,14 @@ UNREADABLE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("how", UNREADABLE)
-def test_a_baseline_that_cannot_be_read_is_told(tmp_path: Path, how: str) -> None:
+def test_a_baseline_that_cannot_be_read_is_reported(tmp_path: Path, how: str) -> None:
     UNREADABLE[how](tmp_path / "known")
 
     with pytest.raises(BaselineError, match="cannot read the baseline"):
         read_baseline(tmp_path / "known")
 
 
-def test_a_baseline_forgives_known_failures_and_tells_what_is_new_and_stale() -> None:
+def test_a_baseline_forgives_known_failures_and_reports_what_is_new_and_stale() -> None:
     records = [record("a/known", "fail"), record("a/new", "hang"), record("a/mended"), record("a/may", "fail", "MAY")]
     known = Baseline.of(["a/known", "a/mended", "a/not-played", "a/no-case"])
 

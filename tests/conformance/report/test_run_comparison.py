@@ -77,7 +77,7 @@ def test_each_change_has_its_kind(runs: tuple[Path, Path]) -> None:
     }
 
 
-def test_what_broke_is_told_by_its_causes(runs: tuple[Path, Path]) -> None:
+def test_what_broke_is_reported_by_its_causes(runs: tuple[Path, Path]) -> None:
     causes = compare_runs(*map(read_run, runs)).broken_causes
 
     assert {each.first["case"] for each in causes} <= {one["case"] for one in AFTER}
@@ -98,7 +98,7 @@ def test_exit_codes_and_sentences(runs: tuple[Path, Path], tmp_path: Path) -> No
     assert HOSTILE not in text
 
 
-def test_partial_runs_and_other_versions_are_told(tmp_path: Path) -> None:
+def test_partial_runs_and_other_versions_are_reported(tmp_path: Path) -> None:
     first, second = written(tmp_path / "a", *BEFORE), written(tmp_path / "b", *AFTER)
     summary = json.loads((second / "run.json").read_text(encoding="utf-8"))
     changed = {**summary, "partial": ["-k x"], "wireproof_version": "9"}
@@ -119,13 +119,13 @@ def test_a_file_of_records_alone_is_a_run(tmp_path: Path) -> None:
     assert found.records[0]["exchange"] == []
 
 
-@pytest.mark.parametrize(("make", "said"), [(Path.mkdir, "no run in"), (Path.touch, "no records in")])
-def test_what_is_no_run_is_told(make: Any, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("make", "printed"), [(Path.mkdir, "no run in"), (Path.touch, "no records in")])
+def test_what_is_no_run_is_reported(make: Any, printed: str, tmp_path: Path) -> None:
     make(tmp_path / "x")
     done = CliRunner().invoke(command, ["compare", str(tmp_path / "x"), str(tmp_path / "x")])
 
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert printed in done.stderr
 
 
 def test_runs_of_other_protocols_are_not_compared(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_the_first_byte_that_differs_is_found_within_a_number() -> None:
         ({"extra": {}}, ""),
     ],
 )
-def test_the_expectation_is_told_in_words(changes: dict[str, Any], words: str) -> None:
+def test_the_expectation_is_reported_in_words(changes: dict[str, Any], words: str) -> None:
     assert in_words({**WRONG, "extra": {"reply_to": "QUERY", "field": "quota", "asked": "QUERY"}, **changes}) == words
 
 

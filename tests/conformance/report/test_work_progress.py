@@ -35,7 +35,7 @@ def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_what_takes_long_is_told_again_and_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_takes_long_is_reported_again_and_again(capsys: pytest.CaptureFixture[str]) -> None:
     with waiting("reading", after=0.05, every=0.1):
         time.sleep(0.4)
     with waiting("writing", after=5), waiting("silence", after=0.0, quiet=True):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.drivers.test_replay import player
 from tests.conformance.scripted import ScriptedTarget, make_case
-from wireproof.conformance.model.outcome import ANYWHERE, Outcome, Place
+from wireproof.conformance.model.outcome import ANYWHERE, FailurePlace, Outcome
 from wireproof.conformance.model.targets import Way
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
@@ -14,7 +14,7 @@ from wireproof.conformance.run.answer_deadlines import FULL_WAITS, IMPATIENT, An
 
 
 def hang(reply_to: str) -> Outcome:
-    return Outcome(Verdict.HANG, Trace(), place=Place(reply_to, "", frozenset({"QUERY"})))
+    return Outcome(Verdict.HANG, Trace(), place=FailurePlace(reply_to, "", frozenset({"QUERY"})))
 
 
 def test_only_the_kind_that_gets_no_answer_is_waited_for_less() -> None:

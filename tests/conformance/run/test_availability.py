@@ -30,43 +30,43 @@ class Target:
 
 
 def asked(target: Target, cases: int) -> tuple[list[bool], list[str], Availability]:
-    told: list[str] = []
+    reported: list[str] = []
 
     async def main() -> tuple[list[bool], Availability]:
-        found = Availability(target.serves, told.append)
+        found = Availability(target.serves, reported.append)
         answers = await asyncio.gather(*(found.is_there(f"made/{number}") for number in range(cases)), found.wait())
         return [one for one in answers if one is not None], found
 
     answers, found = asyncio.run(main())
-    return answers, told, found
+    return answers, reported, found
 
 
-def test_nothing_is_said_of_a_target_that_serves() -> None:
+def test_nothing_is_reported_of_a_target_that_serves() -> None:
     target, began = Target(1), time.monotonic()
-    answers, told, found = asked(target, 3)
+    answers, reported, found = asked(target, 3)
 
-    assert (answers, told, target.asked) == ([True, True, True], [], 1)
+    assert (answers, reported, target.asked) == ([True, True, True], [], 1)
     assert not found.was_away_since(began)
 
 
 def test_one_case_asks_for_all_until_it_is_back() -> None:
     target, began = Target(4), time.monotonic()
-    answers, told, found = asked(target, 5)
+    answers, reported, found = asked(target, 5)
 
     assert answers == [True] * 5
     assert target.asked == 4
-    assert [one.partition(":")[0].partition(" since")[0] for one in told] == [
+    assert [one.partition(":")[0].partition(" since")[0] for one in reported] == [
         "the target serves nobody",
-        told[1].partition(":")[0],
+        reported[1].partition(":")[0],
     ]
-    assert told[1].startswith("the target is back after ")
+    assert reported[1].startswith("the target is back after ")
     assert found.was_away_since(began)
     assert not found.was_away_since(time.monotonic())
 
 
 def test_a_target_that_does_not_come_back_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "ASKED_FOR", 0.01)
-    answers, told, _ = asked(Target(None), 2)
+    answers, reported, _ = asked(Target(None), 2)
 
     assert answers == [False, False]
-    assert len(told) == 1
+    assert len(reported) == 1

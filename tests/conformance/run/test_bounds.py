@@ -117,23 +117,23 @@ async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     writer.close()
 
 
-def test_a_target_that_falls_silent_is_told_at_once() -> None:
-    told: list[str] = []
+def test_a_target_that_falls_silent_is_reported_at_once() -> None:
+    reported: list[str] = []
 
     def listen(plan: Plan) -> None:
-        plan.announce = told.append
+        plan.announce = reported.append
 
     records, _ = played(servers.never_answers, listen)
 
-    assert told == [f"answers nobody since {told[0].rpartition(' ')[2]}"]
+    assert reported == [f"answers nobody since {reported[0].rpartition(' ')[2]}"]
     assert {one["verdict"] for one in records} <= {"untestable", "crash", "hang"}
 
 
-def test_a_target_that_is_gone_is_told_once() -> None:
-    told: list[str] = []
+def test_a_target_that_is_gone_is_reported_once() -> None:
+    reported: list[str] = []
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "t"), SUITE, (), Settings(timeout=1.0, jobs=4))
     plan.cases = [make_case(REFUSED, id=f"made/n{number}") for number in range(8)]
-    plan.announce = told.append
+    plan.announce = reported.append
     records: list[Record] = []
 
     async def main() -> None:
@@ -143,8 +143,8 @@ def test_a_target_that_is_gone_is_told_once() -> None:
 
     asyncio.run(main())
 
-    assert len(told) == 1
-    assert told[0].startswith("takes no connection since made/n")
+    assert len(reported) == 1
+    assert reported[0].startswith("takes no connection since made/n")
     assert {one["case"] for one in records} >= {one.id for one in plan.cases}
 
 

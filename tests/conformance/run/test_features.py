@@ -49,12 +49,12 @@ def records_of(suite: Suite, features: frozenset[str] | None, address: Address |
     return found
 
 
-def test_all_features_are_there_unless_it_is_said_which(suite: Suite) -> None:
+def test_all_features_are_there_unless_it_is_declared_which(suite: Suite) -> None:
     assert [one["verdict"] for one in records_of(suite, None)] == ["pass", "pass"]
     assert [one["verdict"] for one in records_of(suite, frozenset(FEATURES))] == ["pass", "pass"]
 
 
-def test_what_is_not_declared_is_told_by_name_and_nothing_is_asked(suite: Suite) -> None:
+def test_what_is_not_declared_is_reported_by_name_and_nothing_is_asked(suite: Suite) -> None:
     needy, other = records_of(suite, frozenset({"udp"}))
 
     detail = (needy["verdict"], needy["expected"], needy["guilty"], needy["exchange"])

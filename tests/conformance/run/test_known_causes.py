@@ -7,7 +7,7 @@ from wireproof.conformance.run.known_causes import ENOUGH, KnownCauses
 from wireproof.conformance.suite.cases import Case
 
 DEATH = ("died of SIGSEGV", "f at x.c:1")
-TOLD = "died of SIGSEGV in f at x.c:1"
+REPORTED = "died of SIGSEGV in f at x.c:1"
 
 
 def sends(*names: str, id: str = "made/one") -> Case:
@@ -16,8 +16,8 @@ def sends(*names: str, id: str = "made/one") -> Case:
 
 def after(known: KnownCauses, times: int, *names: str) -> KnownCauses:
     for number in range(times):
-        known.died(DEATH, TOLD)
-        known.found(DEATH, TOLD, sends(*names, id=f"made/{'-'.join(names)}.{number}"))
+        known.died(DEATH, REPORTED)
+        known.found(DEATH, REPORTED, sends(*names, id=f"made/{'-'.join(names)}.{number}"))
     return known
 
 
@@ -31,7 +31,7 @@ def test_what_only_cases_send_that_end_the_server_is_held_back() -> None:
     held = known.would_do_it(sends("PURGE", id="made/another"))
 
     assert held is not None
-    assert (held.cause.case, held.cause.detail, held.sends) == ("made/PURGE-QUERY.0", TOLD, "PURGE")
+    assert (held.cause.case, held.cause.detail, held.sends) == ("made/PURGE-QUERY.0", REPORTED, "PURGE")
     assert held.outcome.extra == {"held_back": "made/PURGE-QUERY.0", "sends": "PURGE"}
     assert known.would_do_it(sends("QUERY", id="made/right")) is None
 
@@ -61,8 +61,8 @@ def test_hangs_are_spent_sooner_than_deaths() -> None:
     known = KnownCauses(100)
     known.passed(sends("PURGE", id="made/passes"))
     for number in range(6):
-        known.died(DEATH, TOLD, hung=True)
-        known.found(DEATH, TOLD, sends("PURGE", id=f"made/{number}"))
+        known.died(DEATH, REPORTED, hung=True)
+        known.found(DEATH, REPORTED, sends("PURGE", id=f"made/{number}"))
 
     assert known.would_do_it(sends("PURGE", id="made/other")) is not None
 
@@ -77,4 +77,4 @@ def test_restarts_are_counted_by_cause() -> None:
     known = after(KnownCauses(40), 3, "PURGE")
     known.died(("ended with exit code 1", ""), "ended with exit code 1")
 
-    assert known.restarts() == f"3 because it {TOLD}; 1 because it ended with exit code 1"
+    assert known.restarts() == f"3 because it {REPORTED}; 1 because it ended with exit code 1"

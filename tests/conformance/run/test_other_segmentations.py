@@ -146,7 +146,7 @@ def test_pushes_between_answers_are_the_cases_own() -> None:
 
 
 @pytest.mark.parametrize("raw", ["02", "0203", "ff", "0201610a"])
-def test_nothing_stands_behind_bytes_that_are_no_whole_request_nor_beside_what_follows(raw: str) -> None:
+def test_nothing_stands_after_bytes_that_are_no_whole_request_nor_beside_what_follows(raw: str) -> None:
     _, writes = written(delivered("joined", {"send": {"raw": raw}}, {"send": {"raw": "07"}}))
 
     assert writes[0].endswith(bytes.fromhex(raw))
@@ -173,7 +173,7 @@ def test_barriers_are_joined_too() -> None:
 # half-closed
 
 
-def test_our_side_ends_right_behind_the_last_request() -> None:
+def test_our_side_ends_right_after_the_last_request() -> None:
     target = ScriptedTarget({"a": [b"\1", QUERY_REPLY]})
     outcome = scripted(delivered("half-closed", *ORDINARY), target)
     last = max(number for number, one in enumerate(target.actions) if isinstance(one, Write))
@@ -189,7 +189,7 @@ def test_answers_that_an_early_end_loses_are_missed() -> None:
     assert (outcome.verdict, outcome.blamed) == (Verdict.FAIL, "THR-ROBUSTNESS-9")
 
 
-def test_what_comes_behind_the_answers_is_still_looked_for() -> None:
+def test_what_comes_after_the_answers_is_still_looked_for() -> None:
     outcome = scripted(delivered("half-closed", *ORDINARY), ScriptedTarget({"a": [b"\1", QUERY_REPLY, b"\0"]}))
 
     assert (outcome.verdict, outcome.expected) == (Verdict.FAIL, "nothing more")

@@ -78,7 +78,7 @@ async def streams_for_ever(reader: Any, writer: Any) -> None:
         (streams_for_ever, "speaks no known profile"),
     ],
 )  # fmt: skip
-def test_a_stranger_is_refused_with_what_it_said(handle: Any, detail: str) -> None:
+def test_a_stranger_is_refused_with_what_it_printed(handle: Any, detail: str) -> None:
     with pytest.raises(ProbeError, match=detail) as error:
         ask(handle)
 

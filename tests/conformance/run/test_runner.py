@@ -9,7 +9,7 @@ import pytest
 from tests.conformance import servers
 from tests.conformance.scripted import make_case
 from wireproof.conformance.drivers.limiter import Limiter
-from wireproof.conformance.model.outcome import Outcome, Place
+from wireproof.conformance.model.outcome import FailurePlace, Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
@@ -229,7 +229,7 @@ def test_where_no_case_stands_for_the_run_all_under_way_are_crashes() -> None:
     assert sum(one["verdict"] == "crash" for one in records) == 4
 
 
-def test_a_target_that_comes_back_tells_the_guilty_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_comes_back_distinguishes_the_guilty_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     async def serves(self: CaseScheduler) -> bool:
         return True
 
@@ -321,7 +321,7 @@ def test_a_server_that_answers_nobody_is_soon_left_alone() -> None:
 def test_a_large_number_that_is_read_wrong_names_the_clause_about_large_numbers() -> None:
     suite = load_suite("throttr")
     plan = Plan(Run("throttr", "7.3.2", "uint16", "t", "x"), suite, (), Settings())
-    place = Place("QUERY", "quota", frozenset({"QUERY"}))
+    place = FailurePlace("QUERY", "quota", frozenset({"QUERY"}))
 
     def extreme(expected: str, got: str) -> object:
         outcome = Outcome(Verdict.FAIL, Trace(), expected=expected, got=got, place=place)

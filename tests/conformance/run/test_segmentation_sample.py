@@ -47,7 +47,7 @@ def test_what_is_asked_for_is_what_is_chosen() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "byte", "bytes,halves", "bytes,", "ALL", "sample,all"])
-def test_what_is_no_delivery_is_told_with_those_there_are(text: str) -> None:
+def test_what_is_no_delivery_is_reported_with_those_there_are(text: str) -> None:
     with pytest.raises(ChoiceError, match="expected sample, all or some of whole, bytes, fields, beside, joined"):
         choice_of(text)
 
@@ -122,7 +122,7 @@ def test_what_is_more_costs_more() -> None:
     )
 
 
-def test_only_plays_that_tell_something_are_kept_and_the_others_counted() -> None:
+def test_only_plays_that_show_something_are_kept_and_the_others_counted() -> None:
     tally = Tally()
     outcomes = [
         Outcome(verdict, Trace(), extra={"cuts": cuts})

@@ -55,7 +55,7 @@ def test_an_id_matches_itself_and_nothing_longer(expression: str, fits: bool) ->
     assert found("insert/ttl.2 lives its ttl c-10") is (expression in ("insert/tt", "not c-1"))
 
 
-def test_names_that_are_near_are_told() -> None:
+def test_names_that_are_near_are_reported() -> None:
     with pytest.raises(SelectionError, match="names like it: insert/new"):
         ids(expression="insrt/new")
     with pytest.raises(SelectionError, match="event/one is of another profile"):
@@ -71,7 +71,7 @@ def test_names_that_are_near_are_told() -> None:
         ("or", "got 'or'"), ("(" * 100_000, "too deep"),
     ],
 )  # fmt: skip
-def test_a_bad_expression_is_told(expression: str, detail: str) -> None:
+def test_a_bad_expression_is_reported(expression: str, detail: str) -> None:
     with pytest.raises(SelectionError, match=detail):
         parse(expression)
 
@@ -115,6 +115,6 @@ def test_an_expression_selects_among_them() -> None:
     assert ids(expression="  ") == ids()
 
 
-def test_nothing_left_is_an_error_that_tells_the_selection() -> None:
+def test_nothing_left_is_an_error_that_reports_the_selection() -> None:
     with pytest.raises(SelectionError, match=r"no case left: profile 7\.1\.0, variant uint8, level MUST, -k 'query'"):
         ids(level=Level.MUST, expression="query")

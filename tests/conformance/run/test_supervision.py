@@ -41,7 +41,7 @@ def test_the_one_that_ends_it_is_the_crash_and_all_others_get_their_verdict(jobs
     assert driver.address == driver.server.address
 
 
-def test_a_crash_tells_how_it_died_and_what_it_said() -> None:
+def test_a_crash_reports_how_it_died_and_what_it_printed() -> None:
     records, _ = run(some(3), lambda _, case: case == "made/1")
     crash = records["made/1"]
 
@@ -132,7 +132,7 @@ def test_one_that_ends_it_in_its_sleep_is_found_by_halves() -> None:
     assert driver.server.starts < 16
 
 
-def test_who_dies_only_behind_another_is_not_blamed() -> None:
+def test_who_dies_only_after_another_is_not_blamed() -> None:
     records, driver = run(some(4), lambda driver, case: case == "made/2" and driver.order.count(case) < 3, jobs=4)
 
     assert crashes(records) == {STAYS_UP.id}

@@ -26,10 +26,10 @@ def times(*seconds: float) -> servers.Handle:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            said = await asyncio.wait_for(reader.read(100), 0.1)
+            sent = await asyncio.wait_for(reader.read(100), 0.1)
         except TimeoutError:
-            said = b""
-        await asyncio.sleep(seconds[len(said) // 2 % len(seconds)] - (0 if said else 0.1))
+            sent = b""
+        await asyncio.sleep(seconds[len(sent) // 2 % len(seconds)] - (0 if sent else 0.1))
         writer.close()
 
     return serve
@@ -69,27 +69,27 @@ def played(assumed: Parameter, own: float, *, declared: bool = False) -> tuple[d
     settings = Settings(parameters={"TIMEOUT": assumed.value, "TOLERANCE": 0.25}, undeclared=undeclared)
     plan = Plan(Run("psrt", "1", "standard", "t", "x"), suite, (), settings)
     plan.cases = select(suite, "1", "standard", expression=CASE)
-    told: list[str] = []
+    reported: list[str] = []
     records: list[Record] = []
-    plan.notify = told.append
+    plan.notify = reported.append
     asyncio.run(main())
-    return {str(one["case"]): str(one["verdict"]) for one in records if one["delivery"] == "whole"}, told
+    return {str(one["case"]): str(one["verdict"]) for one in records if one["delivery"] == "whole"}, reported
 
 
 def test_a_right_server_passes_that_waits_for_longer_than_is_assumed() -> None:
-    verdicts, told = played(Parameter(1, "Seconds."), 3.0)
+    verdicts, reported = played(Parameter(1, "Seconds."), 3.0)
 
     assert set(verdicts.values()) == {"pass"}
-    assert [one.partition(";")[0] for one in told] == [
+    assert [one.partition(";")[0] for one in reported] == [
         "a time-out of the target, found by waiting: TIMEOUT=3 (1 is assumed)"
     ]
 
 
 def test_what_was_declared_is_judged() -> None:
-    verdicts, told = played(Parameter(1, "Seconds."), 3.0, declared=True)
+    verdicts, reported = played(Parameter(1, "Seconds."), 3.0, declared=True)
 
     assert "fail" in verdicts.values()
-    assert told == []
+    assert reported == []
 
 
 def test_what_nobody_waits_for_is_unsupported_where_no_document_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,7 @@ def holds(found: dict[str, str], expected: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("how", OUTGOING)
 @in_a_loop
-async def test_what_a_driver_says_wrong_is_told(how: str) -> None:
+async def test_what_a_driver_says_wrong_is_reported(how: str) -> None:
     outgoing, expected = OUTGOING[how]
     found = wrong(await checked(InsideWires(outgoing=outgoing), deadline=0.25 if how.startswith("never") else 2.0))
 
@@ -225,14 +225,14 @@ INCOMING: dict[str, tuple[Any, dict[str, str]]] = {
 
 @pytest.mark.parametrize("how", INCOMING)
 @in_a_loop
-async def test_what_a_driver_does_wrong_is_told(how: str) -> None:
+async def test_what_a_driver_does_wrong_is_reported(how: str) -> None:
     incoming, expected = INCOMING[how]
 
     holds(wrong(await checked(InsideWires(incoming=incoming), variant="uint16")), expected)
 
 
 @in_a_loop
-async def test_what_is_no_line_of_the_protocol_is_told_at_the_end() -> None:
+async def test_what_is_no_line_of_the_protocol_is_reported_at_the_end() -> None:
     def chats(line: Line, command: Command) -> Line | bytes:
         return (
             b"connected!\n" + str(line).replace("'", '"').replace("True", "true").encode()
@@ -286,7 +286,7 @@ async def test_numbers_of_a_width_are_tried_up_to_what_hello_says_of_it() -> Non
 
 
 @in_a_loop
-async def test_a_largest_number_of_no_field_is_told() -> None:
+async def test_a_largest_number_of_no_field_is_reported() -> None:
     found = wrong(await checked(InsideWires(outgoing=hello(largest_numbers={"quotas": "7"}))))
 
     holds(found, {"hello": "largest_numbers: expected some of"})
@@ -305,14 +305,14 @@ async def test_an_sdk_that_connects_again_by_itself_is_right() -> None:
 
 
 @in_a_loop
-async def test_a_profile_the_driver_does_not_speak_is_told() -> None:
+async def test_a_profile_the_driver_does_not_speak_is_reported() -> None:
     found = wrong(await checked(InsideWires(profile="7.3.2"), profile="7.1.0"))
 
     holds(found, {"hello": "profiles: expected '7.1.0' among them, got 7.3.2"})
 
 
 @in_a_loop
-async def test_a_program_that_is_not_there_is_told() -> None:
+async def test_a_program_that_is_not_there_is_reported() -> None:
     assert wrong(await checked(ProcessTransport(["/nowhere"]))) == {
         "hello": "cannot start '/nowhere': No such file or directory"
     }

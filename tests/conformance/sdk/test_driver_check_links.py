@@ -54,7 +54,7 @@ async def test_the_reference_driver_is_right_in_every_line() -> None:
     ],
 )
 @in_a_loop
-async def test_what_is_wrong_is_told(mutant: str, name: str, detail: str) -> None:
+async def test_what_is_wrong_is_reported(mutant: str, name: str, detail: str) -> None:
     wrong = {one.name: "\n".join(one.wrong) for one in await checked(mutant) if one.wrong}
 
     assert detail in wrong[name]
@@ -68,7 +68,7 @@ async def test_what_is_wrong_is_told(mutant: str, name: str, detail: str) -> Non
     ],
 )
 @in_a_loop
-async def test_what_nobody_can_have_is_told(hello: dict[str, Any], detail: str) -> None:
+async def test_what_nobody_can_have_is_reported(hello: dict[str, Any], detail: str) -> None:
     (finding,) = await checked(**hello)
 
     assert detail in finding.wrong[0]

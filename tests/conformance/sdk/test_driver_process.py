@@ -67,7 +67,7 @@ async def test_events_are_kept_for_who_asks_for_them() -> None:
 
 
 @in_a_loop
-async def test_no_answer_is_told_and_the_next_command_gets_its_own() -> None:
+async def test_no_answer_is_reported_and_the_next_command_gets_its_own() -> None:
     async with toy() as driver:
         await driver.start()
         with pytest.raises(NoAnswerError, match=r"no answer to `hang` in 0\.01 s"):
@@ -78,7 +78,7 @@ async def test_no_answer_is_told_and_the_next_command_gets_its_own() -> None:
 
 @pytest.mark.parametrize(("how", "detail"), [("signal", "died of SIGSEGV"), ("7", "ended with exit code 7")])
 @in_a_loop
-async def test_a_death_is_told_with_its_last_words_and_healed_by_a_restart(how: str, detail: str) -> None:
+async def test_a_death_is_reported_with_its_last_words_and_healed_by_a_restart(how: str, detail: str) -> None:
     async with toy() as driver:
         await driver.start()
         listening = asyncio.ensure_future(driver.event())
@@ -149,7 +149,7 @@ async def test_what_is_no_message_is_kept_apart() -> None:
 
 
 @in_a_loop
-async def test_a_driver_that_answers_quit_and_stays_is_told_and_ended() -> None:
+async def test_a_driver_that_answers_quit_and_stays_is_reported_and_ended() -> None:
     async with toy("clings") as driver:
         await driver.start()
         with pytest.raises(NoAnswerError, match=r"it answered `quit` and did not end in 0\.05 s"):

@@ -116,7 +116,7 @@ def test_every_field_of_hello_is_required(name: str) -> None:
     ]
 
 
-def test_a_hello_that_failed_is_told() -> None:
+def test_a_hello_that_failed_is_reported() -> None:
     with pytest.raises(DriverMessageError, match="hello failed: other: no SDK"):
         hello_of(DriverAnswer(1, {}, DriverError(FailureKind.OTHER, "no SDK")))
 
@@ -148,7 +148,7 @@ FIELD = 'expected {"hex": "..."}, a string (of digits, for a number)'
         (b'{"id": 4, "ok": false, "result": {}}', '"error" is a required property', 4),
     ],
 )
-def test_a_line_that_is_no_message_is_told_in_words(line: bytes, detail: str, id: int | None) -> None:
+def test_a_line_that_is_no_message_is_reported_in_words(line: bytes, detail: str, id: int | None) -> None:
     with pytest.raises(DriverMessageError) as caught:
         parse_line(line)
 
@@ -164,8 +164,8 @@ def test_a_command_is_one_line_of_utf_8() -> None:
 
 
 def test_the_largest_number_may_differ_by_field_and_by_size() -> None:
-    said = {"largest_number": "255", "largest_numbers": {"quota": "18446744073709551615", "4": "2147483647"}}
-    hello = hello_of(DriverAnswer(1, HELLO | said))
+    printed = {"largest_number": "255", "largest_numbers": {"quota": "18446744073709551615", "4": "2147483647"}}
+    hello = hello_of(DriverAnswer(1, HELLO | printed))
 
     assert hello.largest("quota", 8) == 2**64 - 1
     assert hello.largest("index", 4) == 2**31 - 1
@@ -174,6 +174,6 @@ def test_the_largest_number_may_differ_by_field_and_by_size() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"quota": 7}, {"quota": "x"}, {"No Field": "7"}, ["quota"]])
-def test_a_largest_number_that_is_none_is_told(wrong: object) -> None:
+def test_a_largest_number_that_is_none_is_reported(wrong: object) -> None:
     with pytest.raises(DriverMessageError, match="largest_numbers"):
         hello_of(DriverAnswer(1, HELLO | {"largest_numbers": wrong}))

@@ -45,7 +45,7 @@ def test_each_field_has_its_kind() -> None:
     ],
     ids=lambda plain: f"{plain.protocol.name}-{plain.profile.name}-{plain.variant.name}",
 )
-def test_what_is_said_of_an_example_is_what_it_holds(plain: Plain) -> None:
+def test_what_is_reported_of_an_example_is_what_it_holds(plain: Plain) -> None:
     for operation in plain.operations:
         line = json.loads(command_example(plain, operation))
         fields = {one.name: one.kind for one in command_fields(plain, operation)}

@@ -20,7 +20,7 @@ from wireproof.conformance.sdk.reported_values import all_misread, differences, 
         ("4", "seconds", "(a number is given in digits)"),
     ],
 )
-def test_a_value_of_another_kind_is_told_with_how_to_write_it(expected: Any, got: Any, hint: str) -> None:
+def test_a_value_of_another_kind_is_reported_with_how_to_write_it(expected: Any, got: Any, hint: str) -> None:
     (found,) = differences({"field": expected}, {"field": got})
 
     assert found.startswith("result.field: expected ")
@@ -30,7 +30,7 @@ def test_a_value_of_another_kind_is_told_with_how_to_write_it(expected: Any, got
 @pytest.mark.parametrize(
     ("expected", "got"), [({"hex": "6b"}, {"text": "l"}), ("7", "8"), ("seconds", "hours"), ("7", None)]
 )
-def test_another_value_of_the_right_kind_is_told_without(expected: Any, got: Any) -> None:
+def test_another_value_of_the_right_kind_is_reported_without(expected: Any, got: Any) -> None:
     (found,) = differences({"field": expected}, {"field": got} if got else {})
 
     assert "(" not in found
@@ -69,7 +69,7 @@ def test_of_bytes_that_are_no_text_anything_may_be_reported_and_of_nothing_else(
         ("9223372036854775808", "9223372036854775807", "the largest number of 63 bits"),
     ],
 )
-def test_a_number_that_a_type_has_no_room_for_is_told_with_the_type(expected: str, got: str, hint: str) -> None:
+def test_a_number_that_a_type_has_no_room_for_is_reported_with_the_type(expected: str, got: str, hint: str) -> None:
     (found,) = differences({"field": expected}, {"field": got})
 
     assert hint in found
@@ -93,7 +93,7 @@ def test_any_other_difference_is_no_matter_of_room(expected: Any, got: Any) -> N
     assert not all_misread(expected, got)
 
 
-def test_bytes_that_come_as_the_text_of_their_hex_digits_are_told_so() -> None:
+def test_bytes_that_come_as_the_text_of_their_hex_digits_are_reported_so() -> None:
     (found,) = differences({"channel": {"hex": "612f62"}}, {"channel": {"text": "612f62"}})
 
     assert found.endswith("(the text of their hex digits, not the bytes)")

@@ -136,7 +136,7 @@ def test_the_last_request_is_one_that_only_replies_follow(steps: tuple[Any, ...]
         (({"by_profile": {"7.1.0": REFUSED}},), 1),
     ],
 )
-def test_requests_are_counted_as_far_as_can_be_told(steps: tuple[Any, ...], number: int) -> None:
+def test_requests_are_counted_as_far_as_can_be_known(steps: tuple[Any, ...], number: int) -> None:
     assert requests(make_case(*steps, variables={"n": 20})) == number
 
 

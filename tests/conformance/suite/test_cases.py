@@ -148,14 +148,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_wrong_is_told_with_file_and_case(load: Load, wrong: str) -> None:
+def test_what_is_wrong_is_reported_with_file_and_case(load: Load, wrong: str) -> None:
     text, detail = WRONG[wrong]
 
     with pytest.raises(CaseError, match=detail):
         load(text)
 
 
-def test_a_protocol_without_cases_is_told() -> None:
+def test_a_protocol_without_cases_is_reported() -> None:
     with pytest.raises(CaseError, match="no folder of cases for 'nothing'"):
         load_suite("nothing")
 
@@ -235,7 +235,7 @@ def test_a_case_needs_what_its_file_needs_and_what_it_says_itself(load: Load, tm
     assert suite.features == {"tls": "TLS can be begun.", "udp": "Datagrams are answered."}
 
 
-def test_a_need_that_is_no_feature_is_told(load: Load) -> None:
+def test_a_need_that_is_no_feature_is_reported(load: Load) -> None:
     with pytest.raises(CaseError, match=r"query.yaml:3: query/one: needs: no such feature: tls; there is none"):
         load(a_file(GOOD.replace("steps:", "needs: [tls], steps:")))
 
@@ -285,7 +285,7 @@ def test_what_is_misspelt_is_found_at_load_with_its_line_and_near_names(load: Lo
         load(text)
 
 
-def test_all_that_is_wrong_in_a_file_is_told_at_once(load: Load) -> None:
+def test_all_that_is_wrong_in_a_file_is_reported_at_once(load: Load) -> None:
     with pytest.raises(CaseError) as error:
         load(a_file(GOOD.replace("send", "sned"), GOOD.replace("INFO", "INFOO").replace("one", "two")))
 

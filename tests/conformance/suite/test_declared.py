@@ -27,7 +27,7 @@ def test_features_are_named_one_by_one_or_with_commas() -> None:
     assert declared(("tls, udp",), KNOWN) == declared(("udp", "tls,"), KNOWN) == {"tls", "udp"}
 
 
-def test_a_feature_that_is_none_is_told_with_those_there_are() -> None:
+def test_a_feature_that_is_none_is_reported_with_those_there_are() -> None:
     with pytest.raises(FeatureError, match="expected tls, udp; got 'quic'"):
         declared(("tls,quic",), KNOWN)
     with pytest.raises(FeatureError, match="none: this protocol has no features; got 'tls'"):

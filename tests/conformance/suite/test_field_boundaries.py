@@ -13,14 +13,14 @@ QUERY = bytes.fromhex("02 03 6b6579")
     ("variant", "boundaries"),
     [("uint8", (1, 2, 3, 4, 5)), ("uint16", (1, 3, 4, 6, 7)), ("uint64", (1, 9, 10, 18, 19))],
 )
-def test_every_fixed_field_and_the_key_behind_them_begins_somewhere(variant: str, boundaries: tuple[int, ...]) -> None:
+def test_every_fixed_field_and_the_key_after_them_begins_somewhere(variant: str, boundaries: tuple[int, ...]) -> None:
     symbols = make_symbols(variant=variant)
     found = boundaries_of(symbols, symbols.codec.encode(symbols.message(message_of(INSERT))))
 
     assert (found.boundaries, found.whole) == (boundaries, True)
 
 
-def test_bodies_of_blobs_begin_behind_all_fixed_fields() -> None:
+def test_bodies_of_blobs_begin_after_all_fixed_fields() -> None:
     symbols = make_symbols("7.3.2", "uint16")
     data = symbols.codec.encode(
         symbols.message(message_of({"SET": {"key": "key", "value": "value", "ttl_type": "seconds", "ttl": 1}}))

@@ -24,7 +24,7 @@ ATTACHED = [
 ]
 
 
-def test_a_request_is_read_behind_the_opening_of_its_line() -> None:
+def test_a_request_is_read_after_the_opening_of_its_line() -> None:
     subscribe = message("SUBSCRIBE", topics=b"t")
 
     found = list(readings(SPOKEN, CODEC, "request", CODEC.encode(subscribe), None))
@@ -32,7 +32,7 @@ def test_a_request_is_read_behind_the_opening_of_its_line() -> None:
     assert ("control", named(subscribe)) in found
 
 
-def test_a_push_is_read_behind_what_is_told_and_answered() -> None:
+def test_a_push_is_read_after_what_is_reported_and_answered() -> None:
     pushed = message("MESSAGE", priority=1, topic=b"t", message=b"m")
 
     found = list(readings(SPOKEN, CODEC, "push", CODEC.encode(pushed), None, link="data", after=ATTACHED))
@@ -40,7 +40,7 @@ def test_a_push_is_read_behind_what_is_told_and_answered() -> None:
     assert found == [("data", named(pushed))]
 
 
-def test_a_reply_that_is_told_changes_what_follows() -> None:
+def test_a_reply_that_is_reported_changes_what_follows() -> None:
     waiting = [*LOGGED_IN, message("PUBLISH_REPL", topic=b"t"), message("RESPONSE", code=2)]
     data = message("REPL_DATA", priority=1, timestamp=2, message=b"m")
 

@@ -137,7 +137,7 @@ def test_a_push_is_matched_whatever_its_form(profile: str, message: Message, fie
     assert fits is (match(pattern_of({"push": fields}), message, make_symbols(profile)) is None)
 
 
-def test_a_field_no_push_has_is_told() -> None:
+def test_a_field_no_push_has_is_reported() -> None:
     with pytest.raises(SymbolError, match="a push has no field chanel; it has channel, payload"):
         match(pattern_of({"push": {"chanel": "c"}}), PushedMessage(payload=b"p"), make_symbols())
 
@@ -226,13 +226,13 @@ def test_the_other_tables_are_judged_likewise() -> None:
         ({"QUERY_REPLIES": {}}, "no message 'QUERY_REPLIES'"),
     ],
 )
-def test_a_pattern_that_is_none_is_told_with_what_there_is(spec: Any, detail: str) -> None:
+def test_a_pattern_that_is_none_is_reported_with_what_there_is(spec: Any, detail: str) -> None:
     with pytest.raises(SymbolError, match=detail):
         match(pattern_of(spec), QUERY, make_symbols())
 
 
 @pytest.mark.parametrize("rows", [{"holds": []}, 7, {"contains": [{"kee": "a"}]}])
-def test_a_table_pattern_that_is_none_is_told(rows: Any) -> None:
+def test_a_table_pattern_that_is_none_is_reported(rows: Any) -> None:
     with pytest.raises(SymbolError, match=r"contains|no field 'kee'"):
         match(pattern_of({"STATS_REPLY": {"rows": rows}}), TABLE, make_symbols())
 

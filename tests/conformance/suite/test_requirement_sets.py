@@ -100,7 +100,7 @@ def test_an_unknown_set_names_those_near_it() -> None:
         read_set("xyz", ["throttr"])
 
 
-def test_a_wrong_file_is_told_with_its_line() -> None:
+def test_a_wrong_file_is_reported_with_its_line() -> None:
     with pytest.raises(RequirementSetError, match="line 3: expected a digest"):
         requirement_sets._parsed("set a-1@1\n[server query MUST]\nnonsense\n", "a-1@1", "a")
     with pytest.raises(RequirementSetError, match="the file says that it is 'a-1@2'"):

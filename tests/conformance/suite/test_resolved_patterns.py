@@ -60,7 +60,7 @@ def test_repeated_patterns_have_the_variables_of_their_own_turn() -> None:
     assert notes[1:] == [{"push": {"payload": {"hex": f"3{i}"}}} for i in (1, 2, 3)]
 
 
-def heard(profile: str, variant: str) -> list[tuple[str, Any, Any]]:
+def received(profile: str, variant: str) -> list[tuple[str, Any, Any]]:
     """Play some cases and return (case, resolved pattern, message) of each message that was judged."""
     found: list[tuple[str, Any, Any]] = []
 
@@ -83,7 +83,7 @@ def heard(profile: str, variant: str) -> list[tuple[str, Any, Any]]:
     ("profile", "variant"), [pytest.param("7.1.0", "uint8", marks=pytest.mark.nightly), ("7.3.2", "uint64")]
 )
 def test_a_resolved_pattern_is_still_what_the_message_is(profile: str, variant: str) -> None:
-    found = heard(profile, variant)
+    found = received(profile, variant)
 
     assert len(found) > 200
     for case, spec, message in found:

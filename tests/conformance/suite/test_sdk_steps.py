@@ -30,7 +30,7 @@ def steps(*written: Any, protocol: str = "throttr", **more: Any) -> tuple[Any, .
 
 
 def test_a_step_is_of_the_class_of_its_verb() -> None:
-    asked, said, closed, waited = steps(
+    asked, printed, closed, waited = steps(
         {"ask": {"QUERY": {"key": "$k"}}, "answer": "refused", "blame": {"key": "THR-QUERY-3"}},
         {"on": "b", "say": {"push": {"channel": "c", "payload": "p"}}},
         {"close": "a", "fails": ["closed"]},
@@ -40,8 +40,8 @@ def test_a_step_is_of_the_class_of_its_verb() -> None:
     assert isinstance(asked, AskStep)
     assert asked.ask == (ScriptedMessage("QUERY", {"key": "$k"}),)
     assert (answer_of(asked), blamed_by(asked)) == ((ScriptedMessage("refused", {}, True),), ("THR-QUERY-3",))
-    assert isinstance(said, SayStep)
-    assert said.on == "b"
+    assert isinstance(printed, SayStep)
+    assert printed.on == "b"
     assert closed == CloseStep("a", ("closed",))
     assert waited == WaitStep(0.5)
 

@@ -78,7 +78,7 @@ def test_no_byte_is_lost_or_turned_and_no_piece_is_empty(name: str, writes: list
 
 
 @pytest.mark.parametrize(("name", "gap"), [("bytes", GAP), ("fields", GAP), ("beside", GAP), ("dripped", SLOW_GAP)])
-def test_the_target_has_time_behind_each_piece_but_the_last(name: str, gap: float) -> None:
+def test_the_target_has_time_after_each_piece_but_the_last(name: str, gap: float) -> None:
     gaps = [seconds for _, seconds in pieces(carrier(name), QUERY)]
 
     assert gaps == [gap] * (len(gaps) - 1) + [0.0]

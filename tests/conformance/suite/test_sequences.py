@@ -67,7 +67,7 @@ def test_it_may_stand_in_a_repetition_and_in_another_sequence() -> None:
         ({"perform": "loop"}, "the sequence loop performs itself"),
     ],
 )
-def test_what_cannot_be_performed_is_told(step: dict[str, Any], detail: str) -> None:
+def test_what_cannot_be_performed_is_reported(step: dict[str, Any], detail: str) -> None:
     with pytest.raises(SequenceError) as error:
         steps(step, loop=Sequence({}, ({"perform": "loop"},)))
 

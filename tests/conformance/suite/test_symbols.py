@@ -72,12 +72,12 @@ def test_a_key_is_the_same_each_time_and_short_enough_for_a_size_byte() -> None:
     assert len(make_symbols(namespace="abcdef").data("$k")) < 20
 
 
-def test_what_was_not_saved_is_told() -> None:
+def test_what_was_not_saved_is_reported() -> None:
     with pytest.raises(SymbolError, match="nothing was saved as 'id'"):
         make_symbols().data("@id")
 
 
-def test_an_unknown_variable_in_a_text_is_told_with_the_known_ones() -> None:
+def test_an_unknown_variable_in_a_text_is_reported_with_the_known_ones() -> None:
     with pytest.raises(SymbolError, match=r"TOLERANCE.*i"):
         make_symbols(i=1).data("x{j}")
 
@@ -116,7 +116,7 @@ def test_choices_are_taken_at_any_depth() -> None:
     assert here("7.3.2", "uint8") == [{"send": [{"GET": {"key": {"join": ["z"]}}}, "LIST", "INFO"]}]
 
 
-def test_a_choice_without_mine_is_told() -> None:
+def test_a_choice_without_mine_is_reported() -> None:
     with pytest.raises(SymbolError, match=r"by_profile: nothing for 7\.1\.0; it has 7\.3\.2"):
         make_symbols().here(steps_of([{"wait": {"by_profile": {"7.3.2": 1}}}]))
 
@@ -140,7 +140,7 @@ def test_a_message_needs_every_field_or_a_star() -> None:
         ({"QUERY": [1]}, "expected"),
     ],
 )
-def test_a_message_that_is_none_is_told_with_what_there_is(spec: Any, detail: str) -> None:
+def test_a_message_that_is_none_is_reported_with_what_there_is(spec: Any, detail: str) -> None:
     with pytest.raises(SymbolError, match=detail):
         make_symbols().message(message_of(spec))
 

@@ -42,8 +42,8 @@ def made(
     }
 
 
-def died(case: str, death: str = "died of SIGABRT", frame: str = "", said: str = "", **changes: Any) -> Record:
-    process = {"death": death, "frame": frame, "said": said, "names_a_cause": bool(said)}
+def died(case: str, death: str = "died of SIGABRT", frame: str = "", printed: str = "", **changes: Any) -> Record:
+    process = {"death": death, "frame": frame, "said": printed, "names_a_cause": bool(printed)}
     return made(case, "crash", extra={"process": process}, **changes)
 
 
@@ -122,7 +122,7 @@ def test_a_history_that_could_not_begin_follows_what_fails() -> None:
     assert grouped(history, made("a")) == [["a", "h"]]
 
 
-def test_deaths_are_told_apart_by_their_words() -> None:
+def test_deaths_are_distinguished_by_their_words() -> None:
     stays_up = made("up", "crash", place=None, exchange=[], got="x", blamed=None)
     stays_up["extra"]["ends"] = [{"how": "died", "death": "died of SIGABRT", "frame": "f at x.c:1"}]
     one, two = died("a", frame="f at x.c:1"), died("b", frame="g at x.c:9")
@@ -130,11 +130,11 @@ def test_deaths_are_told_apart_by_their_words() -> None:
     assert grouped(stays_up, one, two, made("c")) == [["a", "up"], ["b"], ["c"]]
 
 
-def test_numbers_and_addresses_do_not_tell_deaths_apart() -> None:
+def test_numbers_and_addresses_do_not_distinguish_deaths() -> None:
     words = ["bad index 7 at 0x7ffe", "bad index 12 at 0x8ffe"]
 
-    assert len(causes_of([died(str(n), said=said) for n, said in enumerate(words)])) == 1
-    assert len(causes_of([died("a", said="bad index"), died("b", said="out of memory")])) == 2
+    assert len(causes_of([died(str(n), printed=printed) for n, printed in enumerate(words)])) == 1
+    assert len(causes_of([died("a", printed="bad index"), died("b", printed="out of memory")])) == 2
 
 
 def test_deaths_without_words_have_one_cause_while_they_have_a_request_in_common() -> None:

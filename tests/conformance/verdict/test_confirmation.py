@@ -133,7 +133,7 @@ def test_a_failure_that_is_not_seen_again_is_none() -> None:
     assert Counter(driver.order)["made/0", "bytes"] == 2
 
 
-def test_a_failure_of_a_case_that_does_not_pass_whole_any_more_tells_nothing() -> None:
+def test_a_failure_of_a_case_that_does_not_pass_whole_any_more_reports_nothing() -> None:
     def script(case: str, segmentation: str, number: int) -> Outcome:
         return FAIL if segmentation == "bytes" or (segmentation == "whole" and number) else PASS
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof.conformance.model.outcome import Outcome, Place
+from wireproof.conformance.model.outcome import FailurePlace, Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Suite, load_suite
@@ -20,7 +20,7 @@ TEMPLATE = REAL.cases[0]
 
 def failure(name: str, clause: str, place: tuple[str, str], *asked: str, prerequisite: bool = False) -> FailedPlay:
     case = replace(TEMPLATE, id=name, clauses=(clause,), prerequisite=prerequisite)
-    return FailedPlay(name, case, Place(*place, frozenset(asked)), clause)
+    return FailedPlay(name, case, FailurePlace(*place, frozenset(asked)), clause)
 
 
 LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
@@ -81,7 +81,7 @@ def test_groups_that_are_not_on_the_ladder_stand_on_top_of_it() -> None:
     assert explained(SUITE, [top, LOW])["top"] is LOW
 
 
-def played(case: str, verdict: Verdict, place: Place | None) -> Record:
+def played(case: str, verdict: Verdict, place: FailurePlace | None) -> Record:
     run = Run("throttr", "7.1.0", "uint16", "here", "x")
     found = next(one for one in REAL.cases if one.id == case)
     outcome = Outcome(verdict, Trace(), Guilty.TARGET, found.clauses[0], got="what came", place=place)
@@ -89,7 +89,7 @@ def played(case: str, verdict: Verdict, place: Place | None) -> Record:
 
 
 def test_records_of_consequences_are_untestable_and_name_their_cause() -> None:
-    place = Place("QUERY", "quota", frozenset({"INSERT", "QUERY", "UPDATE"}))
+    place = FailurePlace("QUERY", "quota", frozenset({"INSERT", "QUERY", "UPDATE"}))
     low = played("query/starts-with-02", Verdict.FAIL, place)
     high = played("update/change-patch", Verdict.FAIL, place)
     crash = played("update/change-increase", Verdict.CRASH, place)

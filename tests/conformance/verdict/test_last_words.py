@@ -74,7 +74,7 @@ NET = """Unhandled exception. System.IndexOutOfRangeException: outside
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "frame"),
+    ("text", "printed", "frame"),
     [
         (
             SANITIZER,
@@ -129,8 +129,8 @@ NET = """Unhandled exception. System.IndexOutOfRangeException: outside
         ),
     ],
 )
-def test_reports_of_runtimes_are_read(text: str, said: str, frame: str) -> None:
-    assert last_words(text) == LastWords(said, frame, names_a_cause=True)
+def test_reports_of_runtimes_are_read(text: str, printed: str, frame: str) -> None:
+    assert last_words(text) == LastWords(printed, frame, names_a_cause=True)
 
 
 def test_the_last_report_counts() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wireproof.conformance.model.outcome import ANYWHERE, Outcome, Place
+from wireproof.conformance.model.outcome import ANYWHERE, FailurePlace, Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Case, load_suite
@@ -28,10 +28,10 @@ CRASH = Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, got="gone")
 PASS = Outcome(Verdict.PASS, Trace())
 END = ProcessEnd("was killed by SIGSEGV", ["oops"], "THR-QUERY-1", {"start": 1})
 LOW, HIGH = BY_ID["query/starts-with-02"], BY_ID["update/change-patch"]
-PLACE = Place("QUERY", "quota", frozenset({"INSERT", "QUERY", "UPDATE"}))
+PLACE = FailurePlace("QUERY", "quota", frozenset({"INSERT", "QUERY", "UPDATE"}))
 
 
-def played(case: Case, verdict: Verdict = Verdict.FAIL, place: Place | None = PLACE) -> Record:
+def played(case: Case, verdict: Verdict = Verdict.FAIL, place: FailurePlace | None = PLACE) -> Record:
     outcome = Outcome(verdict, Trace(), Guilty.TARGET, case.clauses[0], got="what came", place=place)
     return record(RUN, SUITE, case, outcome, duration_us=1)
 
@@ -181,7 +181,7 @@ def test_a_run_that_is_cut_short_writes_what_was_played() -> None:
 
 
 PLACES = st.builds(
-    Place,
+    FailurePlace,
     st.sampled_from(["QUERY", "UPDATE", ANYWHERE]),
     st.sampled_from(["quota", "ok"]),
     st.frozensets(st.sampled_from(GROUPS), max_size=4),
@@ -195,12 +195,12 @@ FAILURES = st.lists(
 
 @given(FAILURES, st.booleans())
 def test_each_record_is_written_once_and_as_if_all_had_been_known_from_the_start(
-    plays: list[tuple[Case, Place, Verdict]], is_whole_run: bool
+    plays: list[tuple[Case, FailurePlace, Verdict]], is_whole_run: bool
 ) -> None:
     records = [played(case, verdict, place) for case, place, verdict in plays]
     failing = [one for one in records if one["verdict"] in ("fail", "lenient", "hang")]
     failures = [
-        FailedPlay(one["record_id"], BY_ID[one["case"]], Place.of(one["extra"]), one["blamed"])
+        FailedPlay(one["record_id"], BY_ID[one["case"]], FailurePlace.of(one["extra"]), one["blamed"])
         for one in failing
         if "asked" in one["extra"]
     ]

@@ -14,7 +14,7 @@ from tests.conformance.sabotage import LOSSES, READERS, SPOKEN, WRITERS, simulat
 from tests.conformance.scripted import ASK, INSERT, make_case
 from wireproof.conformance.commands import test as command_module
 from wireproof.conformance.drivers.simulation import Simulation
-from wireproof.conformance.drivers.sockets import Wire
+from wireproof.conformance.drivers.sockets import SocketStream
 from wireproof.conformance.model.actions import Answer
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
@@ -69,7 +69,7 @@ def test_a_client_that_reads_wrongly_fails_nobody(profile: str, variant: str, ho
 
 
 @pytest.mark.parametrize("how", WRITERS)
-def test_a_wrong_write_is_told_with_the_message_that_was_meant(how: str) -> None:
+def test_a_wrong_write_is_reported_with_the_message_that_was_intended(how: str) -> None:
     outcome = simulated(ORDINARY, "7.1.0", "uint16", writer_that(WRITERS[how]))
 
     assert_ours(outcome)
@@ -79,7 +79,7 @@ def test_a_wrong_write_is_told_with_the_message_that_was_meant(how: str) -> None
 
 
 @pytest.mark.parametrize("how", READERS)
-def test_a_wrong_reading_is_told_with_the_byte_of_the_target(how: str) -> None:
+def test_a_wrong_reading_is_reported_with_the_byte_of_the_target(how: str) -> None:
     outcome = simulated(ORDINARY, "7.1.0", "uint16", READERS[how])
 
     assert_ours(outcome)
@@ -133,7 +133,7 @@ def test_a_driver_that_does_something_to_what_is_sent_fails_nobody(
     assert seen[Verdict.HARNESS_ERROR] > 9 * seen[Verdict.PASS]
 
 
-def test_what_a_driver_did_is_told_with_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_driver_did_is_reported_with_the_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Simulation._read
 
     def read(self: Simulation, *asked: Any) -> Answer:
@@ -179,7 +179,7 @@ def test_a_monitor_that_fails_is_wireproofs_own_fault(monkeypatch: pytest.Monkey
     )
 
 
-def test_pytest_is_told_that_it_is_not_the_target() -> None:
+def test_pytest_learns_that_it_is_not_the_target() -> None:
     detail = {
         "title": "t",
         "blamed": None,
@@ -220,13 +220,13 @@ def reference() -> Iterator[str]:
 def test_over_sockets_it_exits_3_and_says_whose_fault_it_is(
     how: str, name: str, monkeypatch: pytest.MonkeyPatch, reference: str
 ) -> None:
-    spoil, real = LOSSES[how], getattr(Wire, name)
+    spoil, real = LOSSES[how], getattr(SocketStream, name)
 
-    async def read(self: Wire, timeout: float) -> tuple[Kind, bytes]:
+    async def read(self: SocketStream, timeout: float) -> tuple[Kind, bytes]:
         kind, data = await real(self, timeout)
         return (kind, spoil(data)) if kind is Kind.RECEIVED and spoil(data) else (Kind.SILENT, b"")
 
-    async def write(self: Wire, data: bytes, *detail: Any) -> tuple[Kind, bytes]:
+    async def write(self: SocketStream, data: bytes, *detail: Any) -> tuple[Kind, bytes]:
         return await real(self, spoil(data), *detail)
 
     arguments = [
@@ -245,11 +245,12 @@ def test_over_sockets_it_exits_3_and_says_whose_fault_it_is(
         return Spoken("7.1.0", "uint16"), ""
 
     monkeypatch.setattr(command_module, "ask_spoken", asked)
-    monkeypatch.setattr(Wire, name, {"read": read, "write": write}[name])
+    monkeypatch.setattr(SocketStream, name, {"read": read, "write": write}[name])
     result = CliRunner().invoke(command_module.command, arguments)
 
     assert result.exit_code == 3
     assert "harness error: 1 cases" in result.output
     assert "fault: harness" in result.output
-    told = [line for line in result.stderr.splitlines() if " s: " not in line]  # on a busy machine there is progress
-    assert told == ["wireproof: harness error in 1 of 1 plays: they do not judge the target"]
+    # on a busy machine there is progress
+    errors = [line for line in result.stderr.splitlines() if " s: " not in line]
+    assert errors == ["wireproof: harness error in 1 of 1 plays: they do not judge the target"]

@@ -22,13 +22,13 @@ def behind(case: str, reply_to: str, answer: str, verdict: str = "fail", **chang
     return of_sdk(case, verdict, place=(reply_to, ""), extra={"behind": answer}, **changes)
 
 
-def test_answers_misread_behind_one_kind_of_answer_have_one_cause() -> None:
+def test_answers_misread_after_one_kind_of_answer_have_one_cause() -> None:
     found = [behind(f"after/{name}", name, "LIST") for name in ("INSERT", "QUERY")]
 
     assert grouped(*found, behind("after/GET", "GET", "STAT")) == [["after/INSERT", "after/QUERY"], ["after/GET"]]
 
 
-def test_an_answer_that_is_misread_behind_any_other_is_the_cause_of_all_that_stop_at_it() -> None:
+def test_an_answer_that_is_misread_after_any_other_is_the_cause_of_all_that_stop_at_it() -> None:
     at_get = [behind(f"a/{name}", "GET", name, "hang") for name in ("STAT", "LIST", "INFO")]
 
     assert grouped(*at_get, behind("b", "PURGE", "STATS")) == [["a/INFO", "a/LIST", "a/STAT"], ["b"]]
@@ -48,7 +48,7 @@ def test_what_is_expected_of_every_request_alike_has_one_cause_for_each_clause(s
     assert grouped(*found, other) == [["a/GET", "a/SET"], ["b"]]
 
 
-def test_bytes_and_values_that_were_expected_tell_failures_apart() -> None:
+def test_bytes_and_values_that_were_expected_distinguish_failures() -> None:
     sent = [of_sdk(name, place=(name, "key"), expected="04016b", blamed="C-2") for name in ("GET", "SET")]
 
     assert len(causes_of(sent)) == 2
@@ -86,13 +86,13 @@ def test_another_value_of_one_field_is_one_cause_whatever_clause_the_case_is_abo
     assert len(causes_of([of_sdk("a", **wrong), of_sdk("b", blamed="C-2", **wrong)])) == 1
 
 
-def test_pushes_that_are_not_told_of_are_one_cause() -> None:
+def test_pushes_that_are_not_reported_are_one_cause() -> None:
     silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s"}
 
     assert len(causes_of([of_sdk("a", **silent), of_sdk("b", blamed="C-2", place=("QUERY", ""), **silent)])) == 1
 
 
-def test_what_goes_wrong_behind_a_request_that_spoils_the_next_answer_follows_the_play_that_shows_it() -> None:
+def test_what_goes_wrong_after_a_request_that_spoils_the_next_answer_follows_the_play_that_shows_it() -> None:
     shows = of_sdk("pair", place=("PURGE", "status"), asked="SUBSCRIBE PURGE", extra={"spoils": "SUBSCRIBE"})
     later = of_sdk("later", "hang", place=("QUERY", ""), asked="SUBSCRIBE QUERY", blamed="C-2")
     push = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s"}

@@ -25,7 +25,7 @@ from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board
 from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares
-from wireproof.fuzz.campaign.history import History, Point
+from wireproof.fuzz.campaign.history import CampaignHistory, Point
 from wireproof.fuzz.campaign.history_page import chart, in_own_time, totals
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
 from wireproof.fuzz.commands import campaign as module
@@ -321,7 +321,7 @@ def test_a_finding_of_an_earlier_campaign_counts_once(tmp_path: Path, monkeypatc
 def test_lines_of_a_history_that_are_no_points_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "history.jsonl").write_text('{"run": 3}\nnonsense\n', encoding="utf-8")
 
-    history = History(tmp_path, findings=0)
+    history = CampaignHistory(tmp_path, findings=0)
     assert (history.points, history.run) == ([], 1)
 
 

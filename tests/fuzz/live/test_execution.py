@@ -23,7 +23,7 @@ def test_replies_of_a_closed_connection_are_not_waited_for_on_the_next_one_of_th
     assert max(event.at_us for event in play.trace) < 100_000
 
 
-def test_the_end_behind_the_last_reply_is_seen_where_nothing_was_read() -> None:
+def test_the_end_after_the_last_reply_is_seen_where_nothing_was_read() -> None:
     namechan = FuzzContext("namechan", "1", "standard")
     refused = namechan.encode(Version(0)) + namechan.encode(Connect(1, b"me")) + namechan.encode(Unsubscribe(b"topic"))
 

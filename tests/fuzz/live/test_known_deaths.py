@@ -31,7 +31,7 @@ def died(words: str, death: str = "died of SIGSEGV") -> Play:
     return Play((), Trace(), CONTEXT, 1.0, death, words.splitlines())
 
 
-def test_deaths_of_one_signal_are_told_apart_by_their_own_frames() -> None:
+def test_deaths_of_one_signal_are_distinguished_by_their_own_frames() -> None:
     first, again, other = (
         next(judged(died(TRACE.format(file=file, line=line, name=name, value=value))))
         for file, line, name, value in (("a", 7, "put", 1), ("a", 7, "put", 22), ("b", 9, "get", 1))
@@ -44,7 +44,7 @@ def test_deaths_of_one_signal_are_told_apart_by_their_own_frames() -> None:
     assert next(judged(died("listening tcp://127.0.0.1:1"))).is_wordless
 
 
-def test_reports_of_a_sanitizer_are_told_apart_by_their_own_frames() -> None:
+def test_reports_of_a_sanitizer_are_distinguished_by_their_own_frames() -> None:
     text = (
         "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x1 at pc 0x2 bp 0x3 sp 0x4\n"
         "    #0 0x55 in memcpy /usr/lib/libsanitizer/x.cpp:1:2\n"
@@ -93,7 +93,7 @@ def campaign() -> Iterator[Campaign]:
         yield Campaign(live, seed=1, limits=CampaignLimits(runs=120, findings=4, shrink_s=2.0))
 
 
-def test_a_second_death_is_found_behind_the_first(campaign: Campaign) -> None:
+def test_a_second_death_is_found_after_the_first(campaign: Campaign) -> None:
     shapes = [one.what.suspicion.shape for one in campaign.run()]
 
     assert any("QUERY" in shape for shape in shapes), shapes

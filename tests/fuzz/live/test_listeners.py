@@ -116,7 +116,7 @@ def serving(hook: Path) -> Iterator[tuple[str, str]]:
         server.terminate()
 
 
-def said(code: int, *words: str) -> str:
+def printed(code: int, *words: str) -> str:
     done = CliRunner().invoke(wireproof, list(words))
     assert done.exit_code == code, done.output
     return done.output
@@ -135,15 +135,15 @@ def test_a_finding_is_replayed_where_its_listeners_are(engine: str, tmp_path: Pa
     address, hook = served
     finding = kept(tmp_path, engine)
 
-    assert "expected --listener hook=ADDRESS: the finding connects there" in said(2, "replay", finding, address)
-    assert "GONE" in said(0, "replay", finding, address, "--listener", f"hook={hook}")
+    assert "expected --listener hook=ADDRESS: the finding connects there" in printed(2, "replay", finding, address)
+    assert "GONE" in printed(0, "replay", finding, address, "--listener", f"hook={hook}")
 
 
 def test_a_case_is_played_again_where_the_listeners_are(served: tuple[str, str]) -> None:
     address, hook = served
     again = "replay", "hook/publish"
 
-    assert f"--listener hook={hook}" in said(0, *again, address, "--listener", f"hook={hook}")
+    assert f"--listener hook={hook}" in printed(0, *again, address, "--listener", f"hook={hook}")
 
 
 def test_a_campaign_knows_the_listeners_of_its_server(
@@ -154,8 +154,8 @@ def test_a_campaign_knows_the_listeners_of_its_server(
     places = ("--corpus", str(tmp_path / "corpus"), "--findings", str(tmp_path / "findings"), "--runs", "5")
     words = ("fuzz", "campaign", "namechan", address, *places)
 
-    assert "expected --listener hook=ADDRESS" in said(2, *words, "--feature", "hook")
-    assert "server done: 5 executions" in said(0, *words, "--listener", f"hook={hook}")
+    assert "expected --listener hook=ADDRESS" in printed(2, *words, "--feature", "hook")
+    assert "server done: 5 executions" in printed(0, *words, "--listener", f"hook={hook}")
 
 
 def test_servers_are_compared_at_the_listeners_of_each(tmp_path: Path) -> None:
@@ -166,6 +166,6 @@ def test_servers_are_compared_at_the_listeners_of_each(tmp_path: Path) -> None:
 def _compared(tmp_path: Path, address: str, hook: str) -> None:
     words = ("fuzz", "diff", "namechan", "simulation", address, "--runs", "2", "--findings", str(tmp_path))
 
-    assert "expected --listener hook=ADDRESS" in said(2, *words, "--feature", "hook")
-    assert " 0 findings" in said(0, *words, "--listener", f"hook={hook}")
-    assert "once, or once for each of 1 servers" in said(2, *words, *("--listener", f"hook={hook}") * 2)
+    assert "expected --listener hook=ADDRESS" in printed(2, *words, "--feature", "hook")
+    assert " 0 findings" in printed(0, *words, "--listener", f"hook={hook}")
+    assert "once, or once for each of 1 servers" in printed(2, *words, *("--listener", f"hook={hook}") * 2)

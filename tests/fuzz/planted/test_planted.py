@@ -93,7 +93,7 @@ def test_a_mutant_is_served_by_everything_in_the_copy(bench: Workbench) -> None:
     bench.restore()
 
 
-def test_an_edit_that_makes_no_server_is_told(bench: Workbench) -> None:
+def test_an_edit_that_makes_no_server_is_reported(bench: Workbench) -> None:
     (edit,) = islice(
         (
             one

@@ -22,7 +22,7 @@ def test_the_code_of_a_function_is_exchanged_and_put_back() -> None:
     assert want.__code__ is code
 
 
-def test_it_is_put_back_behind_an_exception() -> None:
+def test_it_is_put_back_after_an_exception() -> None:
     code = frames.too_large.__code__
     with pytest.raises(ZeroDivisionError), applied((Edit(frames, "too_large", "MalformedFrameError(", "0 / 0, ("),)):
         frames.too_large(0, 1, 2)

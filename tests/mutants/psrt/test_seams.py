@@ -72,7 +72,7 @@ def test_options_rules_state_and_session_may_be_others() -> None:
     assert data.take() == BEACON * 10
 
 
-def test_only_handlers_that_are_others_are_told() -> None:
+def test_only_handlers_that_are_others_are_reported() -> None:
     assert Server(mutant=PATCHES["two-bytes"]).service.touched == {"NOP"}
     assert Server(mutant=PATCHES["chatty"]).service.touched is None
     assert Server().service.touched is None

@@ -34,7 +34,7 @@ SEALED = bytes.fromhex("eeaa0100037573657231006465666768696a6b6c6d6e6f4964aa6614
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
-def test_it_is_told_and_names_clauses_and_profiles_that_exist(mutant: ServerMutant) -> None:
+def test_it_is_reported_and_names_clauses_and_profiles_that_exist(mutant: ServerMutant) -> None:
     profiles = mutant.profiles or (tuple(CLAUSES[mutant.clauses[0]]["profiles"]) if mutant.clauses else tuple(PROFILES))
 
     assert set(mutant.clauses) <= set(CLAUSES)

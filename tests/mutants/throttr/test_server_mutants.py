@@ -110,14 +110,14 @@ def test_late_pushes_hold_up_no_answer() -> None:
     service = create_service(
         "throttr", profile="7.1.0", variant="uint16", clock=clock, patch=server_patch("throttr", "legal-pushes-late")
     )
-    codec, said = Codec.of(PROFILES["7.1.0"], "uint16"), list[bytes]()
-    subscriber = service.connect(Peer(), said.append, lambda: None)
+    codec, printed = Codec.of(PROFILES["7.1.0"], "uint16"), list[bytes]()
+    subscriber = service.connect(Peer(), printed.append, lambda: None)
     subscriber.data_received(codec.encode(Subscribe(b"c")))
     publisher = service.connect(Peer(), lambda data: None, lambda: None)
     publisher.data_received(codec.encode(Publish(b"c", b"x")))
 
     subscriber.data_received(codec.encode(Query(b"k")))
-    assert said == [b"\1", b"\0"]
+    assert printed == [b"\1", b"\0"]
 
     clock.advance(20_000_000)
-    assert said[2:] == [b"\3\1\0x"]
+    assert printed[2:] == [b"\3\1\0x"]

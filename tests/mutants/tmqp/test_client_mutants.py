@@ -34,6 +34,6 @@ def test_each_is_the_client_with_something_else(name: str) -> None:
     Driver("tmqp", print, client_class=wrong)
 
 
-def test_an_unknown_one_is_told_with_those_like_it() -> None:
+def test_an_unknown_one_is_reported_with_those_like_it() -> None:
     with pytest.raises(ValueError, match="did you mean same-id"):
         mutant_client("tmqp", "same-ids")

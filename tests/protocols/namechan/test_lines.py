@@ -105,7 +105,7 @@ def test_what_has_one_form_has_no_spellings() -> None:
     ],
 )
 @pytest.mark.parametrize("size", [1, 1 << 20])
-def test_what_is_malformed_is_told_with_its_place(text: bytes, line: int, column: int, why: str, size: int) -> None:
+def test_what_is_malformed_is_reported_with_its_place(text: bytes, line: int, column: int, why: str, size: int) -> None:
     with pytest.raises(RemoteProtocolError, match=f"line {line}, column {column}: .*{why}") as error:
         read(text, size=size)
 

@@ -37,7 +37,7 @@ def test_a_datagram_that_nobody_answers(name: str) -> None:
     assert not isinstance(caught.value, UnfinishedTopicError)
 
 
-def test_a_topic_without_end_tells_who_asked_for_what() -> None:
+def test_a_topic_without_end_names_who_asked_for_what() -> None:
     with pytest.raises(UnfinishedTopicError) as caught:
         CODEC.decode_datagram(HEAD + b"user1\0secret\0\x01\x7ftopic")
     assert (caught.value.op, caught.value.login, caught.value.password) == (1, b"user1", b"secret")

@@ -35,7 +35,7 @@ def test_topics_are_the_same_however_they_are_separated(one: Message, other: Mes
     ("data", "link"),
     [(b"", None), (b"\xee", None), (b"\xee\xaa", ""), (b"\xee\xab", "data"), (b"\xef", ""), (b"\xee\xac", "")],
 )
-def test_the_header_tells_the_socket(data: bytes, link: str | None) -> None:
+def test_the_header_names_the_socket(data: bytes, link: str | None) -> None:
     assert link_of_stream(data) == link
 
 

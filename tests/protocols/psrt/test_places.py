@@ -42,7 +42,7 @@ def test_places_of_fields_on_the_wire(message: Message, places: list[tuple[str, 
     assert max(stop for _, _, stop, _ in places) == len(codec.encode(message))
 
 
-def test_a_body_longer_than_its_size_can_tell_is_refused() -> None:
+def test_a_body_longer_than_its_size_can_express_is_refused() -> None:
     encode = compile_encoder(Layout(Login, b"", (("login", Split(U8)), ("password", Rest()))), "<")
 
     assert len(encode(Login(b"a" * 127, b"b" * 127))) == 256

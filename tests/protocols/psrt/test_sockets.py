@@ -62,23 +62,23 @@ def test_a_session_is_read_the_same_in_every_segmentation(data: st.DataObject) -
     assert client.pending == server.pending == tuple(asked)
     answers: list[Message] = [reply for _, reply in SESSION]
     answers += [Response(data.draw(st.sampled_from([1, 0xFE, 0xFF]))) for _ in asked[2:]]
-    heard: list[object] = []
+    received: list[object] = []
     for chunk in data.draw(chunked(b"".join(map(server.send, answers)))):
         client.receive_data(chunk)
-        heard += read(client)
-    assert heard == answers
+        received += read(client)
+    assert received == answers
 
 
 @given(st.data())
 def test_pushes_are_read_the_same_in_every_segmentation(data: st.DataObject) -> None:
     client, server = data_session()
     pushes = data.draw(st.lists(messages(CODEC, PushedMessage) | st.just(Beacon()), max_size=5))
-    heard: list[object] = []
+    received: list[object] = []
     for chunk in data.draw(chunked(b"".join(map(server.send, pushes)))):
         client.receive_data(chunk)
-        heard += read(client)
+        received += read(client)
 
-    assert heard == pushes
+    assert received == pushes
 
 
 def test_the_answer_decides_what_follows_a_replication() -> None:

@@ -131,7 +131,7 @@ def test_chunks_that_come_before_events_are_read_are_joined_at_a_linear_cost() -
     assert buffer.copied <= 4 * len(stream)
 
 
-def test_bytes_received_are_told_apart_from_bytes_decoded() -> None:
+def test_bytes_received_are_distinguished_from_bytes_decoded() -> None:
     connection = protocol("throttr").link.server(NEW)
     connection.receive_data(b"\x18\x18\x02\x05")
     connection.next_event()

@@ -212,7 +212,7 @@ def test_nothing_is_received_after_the_end(data: bytes) -> None:
         connection.receive_data(data)
 
 
-def test_the_end_is_told_once() -> None:
+def test_the_end_is_reported_once() -> None:
     connection = ServerConnection(NEW)
     connection.receive_data(b"")
 

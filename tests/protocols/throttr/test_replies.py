@@ -23,7 +23,7 @@ def test_equal_bytes_are_read_by_the_request_that_is_due() -> None:
     assert outcome.messages == [OK, QueryReply(1, 4, 1), StatReply(0, 0, 0, 0), REFUSED]
 
 
-def test_the_request_that_a_reply_answers_is_told() -> None:
+def test_the_request_that_a_reply_answers_is_reported() -> None:
     client = client_waiting(OLD, INSERT, QUERY)()
     client.receive_data(b"\x01\x00")
     answered = []
@@ -80,7 +80,7 @@ def test_a_push_that_began_before_a_bare_reply_was_asked_for_stays_a_push(come: 
     assert [event for event, _ in drain(client)] == expected[: 3 if come < 4 else 2]
 
 
-def test_every_bare_reply_is_told_from_the_pushes_that_came_before_its_request() -> None:
+def test_every_bare_reply_is_distinguished_from_the_pushes_that_came_before_its_request() -> None:
     client, push, reply = ClientConnection(OLD), b"\x03\x01\x00x", b"\x03" * 16
     for _ in range(3):
         client.receive_data(push + push)
@@ -98,7 +98,7 @@ def test_every_bare_reply_is_told_from_the_pushes_that_came_before_its_request()
 @pytest.mark.parametrize(
     ("stream", "at"), [(b"\x03\x01\x00x\x01" + b"i" * 16, None), (b"\x01" + b"\x03" * 16, 1), (b"\x01\x03", 1)]
 )
-def test_it_is_told_where_a_push_could_have_been_read_instead(stream: bytes, at: int | None) -> None:
+def test_it_is_reported_where_a_push_could_have_been_read_instead(stream: bytes, at: int | None) -> None:
     client = ClientConnection(OLD)
     client.send_all([INSERT, Whoami()])
     client.receive_data(stream)
@@ -114,7 +114,7 @@ def test_a_reply_that_nobody_asked_for_is_refused() -> None:
     assert outcome.error == ("unexpected_message", "got 01 although no request is waiting for a reply", 1)
 
 
-def test_the_end_tells_how_many_replies_are_missing() -> None:
+def test_the_end_reports_how_many_replies_are_missing() -> None:
     assert every_delivery(client_waiting(OLD, INSERT, QUERY), b"\x01").events[-1][0] == EndOfStream(1)
 
 

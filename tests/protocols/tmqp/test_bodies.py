@@ -28,7 +28,7 @@ def test_options_are_written_as_far_as_they_are_given() -> None:
     assert CODEC.decode(QueueOptions, data) == options
 
 
-def test_what_a_server_tells_is_written_with_nulls() -> None:
+def test_what_a_server_reports_is_written_with_nulls() -> None:
     event = ClientEvent(Id=b"a", Name=b"", Type=None)
 
     assert CODEC.encode(event) == b'{"Id":"a","Name":"","Type":null,"Node":null}'

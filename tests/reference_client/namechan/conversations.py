@@ -31,11 +31,11 @@ def message(id: int, body: bytes, topic: int = 3) -> str:
     return frame(2, id.to_bytes(8, "big") + topic.to_bytes(4, "big") + body)
 
 
-class Heard(list[Any]):
+class Received(list[Any]):
     """What a client was told, and when enough of it has come."""
 
-    def __call__(self, *told: Any) -> None:
-        self.append(told[0] if len(told) == 1 else told)
+    def __call__(self, *reported: Any) -> None:
+        self.append(reported[0] if len(reported) == 1 else reported)
 
     async def until(self, enough: Callable[[], bool]) -> None:
         async with asyncio.timeout(LATEST):
@@ -49,11 +49,11 @@ def served(port: int = 0, **options: Any) -> Any:
 
 
 @asynccontextmanager
-async def connected(port: int, **more: Any) -> AsyncIterator[tuple[Client, Heard]]:
-    heard = Heard()
-    given = {"profile": "1+publish", "on_message": heard, "timeout": LATEST, **more}
+async def connected(port: int, **more: Any) -> AsyncIterator[tuple[Client, Received]]:
+    received = Received()
+    given = {"profile": "1+publish", "on_message": received, "timeout": LATEST, **more}
     async with Client.connect(LOOPBACK, port, **given) as client:
-        yield client, heard
+        yield client, received
 
 
 def steps(*parts: tuple[str, list[str]], then: str = "stay") -> Script:

@@ -11,7 +11,7 @@ from tests.reference_client.namechan.conversations import (
     CONNECT,
     LATEST,
     VERSION,
-    Heard,
+    Received,
     connected,
     frame,
     message,
@@ -37,16 +37,16 @@ from wireproof.reference_client.namechan import (
 
 @in_a_loop
 async def test_a_message_is_published_and_handed_on_until_it_is_unsubscribed() -> None:
-    async with served() as port, connected(port, client_id=b"me") as (client, heard), connected(port) as (other, _):
+    async with served() as port, connected(port, client_id=b"me") as (client, received), connected(port) as (other, _):
         topic = await client.subscribe(b"news")
         await other.publish(b"news", b"\0first\xff")
-        await heard.until(lambda: len(heard) == 1)
+        await received.until(lambda: len(received) == 1)
         gone = await client.unsubscribe(b"news")
         await other.publish(b"news", b"second")
         await other.subscribe(b"news")
 
     assert (topic.id, topic.topic) == (gone.id, gone.topic)
-    assert list(heard) == [Message(1, topic.id, b"\0first\xff")]
+    assert list(received) == [Message(1, topic.id, b"\0first\xff")]
 
 
 @in_a_loop
@@ -94,12 +94,12 @@ async def test_iterators_of_one_topic_share_its_subscription() -> None:
 async def test_an_iterator_that_is_not_read_ends_with_an_error_and_skips_nothing() -> None:
     async with (
         served() as port,
-        connected(port) as (client, heard),
+        connected(port) as (client, received),
         client.subscription(b"news", limit=2) as messages,
     ):
         for number in range(3):
             await client.publish(b"news", b"%d" % number)
-        await heard.until(lambda: len(heard) == 3)
+        await received.until(lambda: len(received) == 3)
         found = [await anext(messages), await anext(messages)]
         with pytest.raises(ClientError, match="more than 2 messages of b'news' are unread"):
             await anext(messages)
@@ -133,18 +133,18 @@ async def test_messages_in_the_segment_of_their_subscribed_reach_the_iterator() 
     ],
 )
 @in_a_loop
-async def test_what_a_server_refuses_is_told_with_its_words(ask: Any, why: str) -> None:
+async def test_what_a_server_refuses_is_reported_with_its_words(ask: Any, why: str) -> None:
     async with served() as port, connected(port) as (client, _):
-        with pytest.raises(RefusedError, match=why) as told:
+        with pytest.raises(RefusedError, match=why) as reported:
             await ask(client)
         await client.subscribe(b"prices")
 
-    assert told.value.reply is not None
+    assert reported.value.reply is not None
 
 
 @in_a_loop
-async def test_a_publish_that_nobody_waits_for_is_told_to_on_error() -> None:
-    errors = Heard()
+async def test_a_publish_that_nobody_waits_for_is_reported_to_on_error() -> None:
+    errors = Received()
     async with served() as port, connected(port, on_error=errors) as (client, _):
         await client.publish(b"absent", b"x")
         await errors.until(lambda: len(errors) == 1)
@@ -162,7 +162,7 @@ async def test_a_publish_that_waits_for_an_error_ends_with_the_connection() -> N
 
 @in_a_loop
 async def test_each_ping_is_answered_with_its_time() -> None:
-    heard = Heard()
+    received = Received()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await saying(VERSION, VERSION, then="go on")(reader, writer)
@@ -171,12 +171,12 @@ async def test_each_ping_is_answered_with_its_time() -> None:
             for chunk in one_by_one(frame(1, time.to_bytes(4, "big"))):
                 writer.write(bytes.fromhex(chunk))
                 await writer.drain()
-            heard((await reader.readline()).decode())
+            received((await reader.readline()).decode())
 
     async with scripted(script) as port, connected(port):
-        await heard.until(lambda: len(heard) == 3)
+        await received.until(lambda: len(received) == 3)
 
-    assert list(heard) == [
+    assert list(received) == [
         '(Ack "1970-01-01 00:00:00.000000Z")\n',
         '(Ack "2013-01-01 00:00:00.000000Z")\n',
         '(Ack "2106-02-07 06:28:15.000000Z")\n',
@@ -185,33 +185,33 @@ async def test_each_ping_is_answered_with_its_time() -> None:
 
 @pytest.mark.parametrize("at", range(1, 17))
 @in_a_loop
-async def test_a_ping_behind_the_version_is_answered_behind_the_connect(at: int) -> None:
+async def test_a_ping_after_the_version_is_answered_after_the_connect(at: int) -> None:
     both = bytes.fromhex(VERSION + frame(1, bytes(4)))
-    heard = Heard()
+    received = Received()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await saying(VERSION, both[:at].hex(), both[at:].hex(), then="go on")(reader, writer)
-        heard(await reader.readline())
-        heard(await reader.readline())
+        received(await reader.readline())
+        received(await reader.readline())
 
     async with scripted(script) as port, connected(port):
-        await heard.until(lambda: len(heard) == 2)
+        await received.until(lambda: len(received) == 2)
 
-    assert list(heard) == [b'(Connect 1 "")\n', b'(Ack "1970-01-01 00:00:00.000000Z")\n']
+    assert list(received) == [b'(Connect 1 "")\n', b'(Ack "1970-01-01 00:00:00.000000Z")\n']
 
 
 @in_a_loop
 async def test_a_client_that_only_listens_stays_connected() -> None:
-    async with served(ping_interval=0.05) as port, connected(port) as (client, heard):
+    async with served(ping_interval=0.05) as port, connected(port) as (client, received):
         await client.subscribe(b"news")
         await asyncio.sleep(0.4)
         await client.publish(b"news", b"still here")
-        await heard.until(lambda: len(heard) == 1)
+        await received.until(lambda: len(received) == 1)
 
 
 @in_a_loop
 async def test_a_server_that_sends_nothing_counts_as_lost() -> None:
-    losses = Heard()
+    losses = Received()
     async with served() as port, connected(port, silence=0.1, on_loss=losses):
         await losses.until(lambda: len(losses) == 1)
 
@@ -264,7 +264,7 @@ async def test_both_forms_of_subscribed_are_read_byte_by_byte(form: bytes) -> No
     ],
 )
 @in_a_loop
-async def test_what_is_no_answer_is_told(answer: str, kind: Any, why: str) -> None:
+async def test_what_is_no_answer_is_reported(answer: str, kind: Any, why: str) -> None:
     asked = b"(Subscribe a From_current)\n".hex()
     script = steps((VERSION, [VERSION]), (CONNECT + asked, [answer]), then="close")
     async with scripted(script) as port, connected(port) as (client, _):
@@ -273,8 +273,8 @@ async def test_what_is_no_answer_is_told(answer: str, kind: Any, why: str) -> No
 
 
 @in_a_loop
-async def test_why_a_server_closes_is_told_with_the_loss() -> None:
-    losses = Heard()
+async def test_why_a_server_closes_is_reported_with_the_loss() -> None:
+    losses = Received()
     script = steps((VERSION, [VERSION]), (CONNECT, [frame(0, b"too many clients")]), then="close")
     async with scripted(script) as port, connected(port, on_loss=losses) as (client, _):
         await losses.until(lambda: len(losses) == 1)

@@ -13,7 +13,7 @@ from tests.reference_client.namechan.conversations import (
     LATEST,
     QUEUES,
     VERSION,
-    Heard,
+    Received,
     connected,
     frame,
     message,
@@ -47,7 +47,7 @@ async def test_a_lost_connection_is_restored_from_the_first_message_not_seen() -
         (VERSION, [VERSION]),
         (CONNECT + b"".join(again).hex(), [subscribed(b"a", 8), subscribed(b"b", 9), message(6, b"6", 8)]),
     )
-    mended, found = Heard(), []
+    mended, found = Received(), []
     how = Reconnect(first_delay=0.01)
     async with (
         scripted(before, after) as port,
@@ -82,11 +82,11 @@ async def test_an_iteration_ends_with_the_loss() -> None:
 
 @in_a_loop
 async def test_an_iteration_ends_when_its_topic_is_unsubscribed() -> None:
-    async with served() as port, connected(port) as (client, heard):
+    async with served() as port, connected(port) as (client, received):
         messages = client.subscription(b"news")
         await messages.begin()
         await client.publish(b"news", b"x")
-        await heard.until(lambda: len(heard) == 1)
+        await received.until(lambda: len(received) == 1)
         await client.unsubscribe(b"news")
 
         assert [one.body async for one in messages] == [b"x"]

@@ -50,7 +50,7 @@ async def served(
         service.close()
 
 
-class Heard:
+class Received:
     """What a client was told by its callbacks."""
 
     def __init__(self) -> None:
@@ -82,11 +82,11 @@ class Heard:
 
 
 @asynccontextmanager
-async def connected(port: int, **options: Any) -> AsyncIterator[tuple[Client, Heard]]:
+async def connected(port: int, **options: Any) -> AsyncIterator[tuple[Client, Received]]:
     """A client, and what it hears."""
-    heard = Heard()
-    async with Client.connect(LOOPBACK, port, **heard.callbacks(), **options) as client:
-        yield client, heard
+    received = Received()
+    async with Client.connect(LOOPBACK, port, **received.callbacks(), **options) as client:
+        yield client, received
 
 
 def logged_in(then: Play) -> Script:
@@ -122,14 +122,14 @@ async def stay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         pass
 
 
-def saying(*expected_and_said: bytes, then: Play = stay) -> Play:
+def saying(*expected_and_sent: bytes, then: Play = stay) -> Play:
     """Read exactly the first, write the second, and so on in turns; then do as told."""
 
     async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        turns = iter(expected_and_said)
-        for expected, said in zip(turns, turns, strict=True):
+        turns = iter(expected_and_sent)
+        for expected, sent in zip(turns, turns, strict=True):
             assert await reader.readexactly(len(expected)) == expected
-            writer.write(said)
+            writer.write(sent)
         await then(reader, writer)
 
     return play

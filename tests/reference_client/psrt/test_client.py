@@ -38,7 +38,7 @@ async def test_messages_go_from_one_client_to_another(profile: str) -> None:
     async with (
         served(profile) as port,
         connected(port) as (sender, _),
-        connected(port, **USER) as (receiver, heard),
+        connected(port, **USER) as (receiver, received),
     ):
         assert await receiver.subscribe([b"a/+", "ü/#".encode()]) is ResponseCode.OK
         assert await sender.publish(b"//a/b", b"\0one\0") is ResponseCode.OK
@@ -47,19 +47,19 @@ async def test_messages_go_from_one_client_to_another(profile: str) -> None:
         await receiver.unsubscribe(b"a/+")
         await sender.publish(b"a/b", b"late")
         await sender.publish("ü/2".encode(), b"x" * 100_000)
-        await heard.until(lambda: len(heard.messages) == 3)
+        await received.until(lambda: len(received.messages) == 3)
 
-    assert heard.messages == [
+    assert received.messages == [
         Message(127, b"a/b", b"\0one\0"),
         Message(0, "ü/1".encode(), b""),
         Message(127, "ü/2".encode(), b"x" * 100_000),
     ]
-    assert heard.losses == []
+    assert received.losses == []
 
 
 @in_a_loop
-async def test_what_the_client_may_not_do_is_told_apart_and_the_session_goes_on() -> None:
-    async with served(max_topic_depth=3) as port, connected(port, **LIM) as (client, heard):
+async def test_what_the_client_may_not_do_is_distinguished_and_the_session_goes_on() -> None:
+    async with served(max_topic_depth=3) as port, connected(port, **LIM) as (client, received):
         with pytest.raises(AccessError, match="SUBSCRIBE: access denied") as denied:
             await client.subscribe(b"#")
         with pytest.raises(RefusedError, match="PUBLISH: the server answered ERROR") as deep:
@@ -70,7 +70,7 @@ async def test_what_the_client_may_not_do_is_told_apart_and_the_session_goes_on(
         assert not isinstance(deep.value, AccessError)
         assert [getattr(one.value.reply, "code", None) for one in (denied, deep)] == [0xFE, 0xFF]
         assert await client.publish(b"a/x", b"m") is ResponseCode.OK
-        assert heard.losses == []
+        assert received.losses == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ async def test_what_the_client_may_not_do_is_told_apart_and_the_session_goes_on(
     [{"login": b"user1", "password": b"wrong"}, {"login": b"nobody"}, {"login": b"noacl", "password": b"secret"}],
 )
 @in_a_loop
-async def test_a_login_that_is_refused_is_told(given: dict[str, bytes]) -> None:
+async def test_a_login_that_is_refused_is_reported(given: dict[str, bytes]) -> None:
     async with served() as port:
         with pytest.raises(AccessError, match=f"the login {given['login']!r} was refused") as refused:
             await Client.connect(LOOPBACK, port, **given)
@@ -91,26 +91,26 @@ async def test_replication_is_one_call() -> None:
     async with (
         served() as port,
         connected(port, login=b"repl", password=b"secret") as (client, _),
-        connected(port) as (receiver, heard),
+        connected(port) as (receiver, received),
     ):
         assert await client.publish_repl(b"q/z", b"m") is ResponseCode.NOT_REQUIRED
         await receiver.subscribe(b"q/#")
         assert await client.publish_repl(b"q/z", b"m", priority=9, timestamp=1) is ResponseCode.OK
-        await heard.until(lambda: bool(heard.messages))
+        await received.until(lambda: bool(received.messages))
 
-    assert heard.messages == [Message(9, b"q/z", b"m")]
+    assert received.messages == [Message(9, b"q/z", b"m")]
 
 
 @in_a_loop
 async def test_bye_ends_the_session_and_is_no_loss() -> None:
-    async with served() as port, connected(port) as (client, heard):
+    async with served() as port, connected(port) as (client, received):
         assert await client.bye() is ResponseCode.OK
         with pytest.raises(ClosedError, match="BYE"):
             await client.publish(b"a", b"m")
         with pytest.raises(ClosedError, match="BYE"):
             await client.bye()
 
-    assert heard.losses == []
+    assert received.losses == []
 
 
 @in_a_loop
@@ -118,11 +118,11 @@ async def test_both_sockets_go_on_inside_tls(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path)
     async with (
         served(tls=(certificate, key), allow_no_tls=False) as port,
-        connected(port, tls="starttls", ca=str(certificate), **USER) as (client, heard),
+        connected(port, tls="starttls", ca=str(certificate), **USER) as (client, received),
     ):
         await client.subscribe(b"t")
         await client.publish(b"t", b"secret")
-        await heard.until(lambda: bool(heard.messages))
+        await received.until(lambda: bool(received.messages))
         with pytest.raises(ClosedError):
             await Client.connect(LOOPBACK, port)
 
@@ -157,18 +157,18 @@ async def test_a_server_without_tls_closes() -> None:
 )
 @in_a_loop
 async def test_datagrams_are_published_in_clear_and_sealed(given: dict[str, Any]) -> None:
-    async with served() as port, connected(port) as (client, heard):
+    async with served() as port, connected(port) as (client, received):
         await client.subscribe(b"udp")
         assert await client.datagram(b"udp", b"asked", **given) is ResponseCode.OK
         assert await client.datagram(b"udp", b"\0", op=DatagramOperation.PUBLISH_NO_ACK, **given) is None
-        await heard.until(lambda: len(heard.messages) == 2)
+        await received.until(lambda: len(received.messages) == 2)
 
     priority = given.get("priority", 127)
-    assert heard.messages == [Message(priority, b"udp", b"asked"), Message(priority, b"udp", b"\0")]
+    assert received.messages == [Message(priority, b"udp", b"asked"), Message(priority, b"udp", b"\0")]
 
 
 @in_a_loop
-async def test_what_becomes_of_a_datagram_is_told() -> None:
+async def test_what_becomes_of_a_datagram_is_reported() -> None:
     async with served() as port, connected(port) as (client, _):
         with pytest.raises(AccessError, match="DATAGRAM: access denied"):
             await client.datagram(b"t", b"m", login=b"user1", password=b"wrong")
@@ -181,14 +181,14 @@ async def test_what_becomes_of_a_datagram_is_told() -> None:
 
 
 @in_a_loop
-async def test_a_datagram_that_is_not_answered_is_told() -> None:
+async def test_a_datagram_that_is_not_answered_is_reported() -> None:
     async with served() as port, connected(port, timeout=0.2) as (client, _):
         with pytest.raises(DeadlineError, match=r"no answer to SEALED in 0\.2 s"):
             await client.datagram(b"t", b"m", login=b"user1", password=bytes(32), encryption=Encryption.AES_256_GCM)
 
 
 @in_a_loop
-async def test_a_datagram_that_nobody_takes_is_told() -> None:
+async def test_a_datagram_that_nobody_takes_is_reported() -> None:
     async with pair() as port, connected(port) as (client, _):
         with pytest.raises(ClosedError, match="did not arrive"):
             await client.datagram(b"t", b"m")

@@ -93,14 +93,14 @@ async def test_both_sockets_go_on_inside_tls_where_connect_says_so(tmp_path: Pat
     ],
 )
 @in_a_loop
-async def test_what_connecting_fails_with_is_told_by_its_kind(more: dict[str, Any], kind: str) -> None:
+async def test_what_connecting_fails_with_is_reported_by_its_kind(more: dict[str, Any], kind: str) -> None:
     harness = Harness("psrt")
     async with served() as port:
         assert await harness.connect(port, **more) == kind
 
 
 @in_a_loop
-async def test_a_lost_session_is_told_once() -> None:
+async def test_a_lost_session_is_reported_once() -> None:
     async def closing(reader: Any, writer: Any) -> None:
         await reader.readexactly(1)
 

@@ -63,11 +63,11 @@ async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 )
 @in_a_loop
 async def test_pushes_are_read_however_they_are_cut_and_beacons_are_not_handed_on(pieces: list[bytes]) -> None:
-    async with pair(data=writing(*pieces)) as port, connected(port) as (_, heard):
-        await heard.until(lambda: len(heard.messages) == 2)
+    async with pair(data=writing(*pieces)) as port, connected(port) as (_, received):
+        await received.until(lambda: len(received.messages) == 2)
 
-    assert heard.messages == [Message(0x7F, b"t", b"\0m")] * 2
-    assert heard.losses == []
+    assert received.messages == [Message(0x7F, b"t", b"\0m")] * 2
+    assert received.losses == []
 
 
 async def pinged(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -87,10 +87,10 @@ async def test_a_silent_client_pings_and_takes_the_answers_itself() -> None:
         twice.set()
         await pinged(reader, writer)
 
-    async with pair(count) as port, connected(port, timeout=0.6) as (_, heard):
+    async with pair(count) as port, connected(port, timeout=0.6) as (_, received):
         await twice.wait()
 
-    assert heard.losses == []
+    assert received.losses == []
 
 
 @in_a_loop
@@ -104,32 +104,32 @@ async def test_the_answer_to_a_ping_goes_to_nobody_else() -> None:
         writer.write(OK + FE)
         await pinged(reader, writer)
 
-    async with pair(late) as port, connected(port, timeout=0.9) as (client, heard):
+    async with pair(late) as port, connected(port, timeout=0.9) as (client, received):
         await waiting.wait()
         with pytest.raises(AccessError):
             await client.publish(b"t", b"m")
 
-    assert heard.losses == []
+    assert received.losses == []
 
 
 @pytest.mark.parametrize(("answer", "detail"), [(b"", "no answer to NOP"), (FF, "NOP: the server answered ERROR")])
 @in_a_loop
 async def test_a_ping_without_its_answer_is_a_loss(answer: bytes, detail: str) -> None:
-    async with pair(saying(b"\0", answer)) as port, connected(port, timeout=0.05) as (client, heard):
-        await heard.until(lambda: bool(heard.losses))
+    async with pair(saying(b"\0", answer)) as port, connected(port, timeout=0.05) as (client, received):
+        await received.until(lambda: bool(received.losses))
         with pytest.raises(ClosedError):
             await client.publish(b"t", b"m")
 
-    assert len(heard.losses) == 1
-    assert detail in heard.losses[0][0]
+    assert len(received.losses) == 1
+    assert detail in received.losses[0][0]
 
 
 @in_a_loop
 async def test_a_data_socket_that_says_nothing_for_too_long_is_a_loss() -> None:
-    async with pair(pinged) as port, connected(port, timeout=0.5) as (_, heard):
-        await heard.until(lambda: bool(heard.losses))
+    async with pair(pinged) as port, connected(port, timeout=0.5) as (_, received):
+        await received.until(lambda: bool(received.losses))
 
-    assert heard.losses == [("the data socket: the server sent nothing for 1.1 s", False)]
+    assert received.losses == [("the data socket: the server sent nothing for 1.1 s", False)]
 
 
 @pytest.mark.parametrize("data", [closing, writing(b"\x05"), writing(PUSH[:9], then=closing)])
@@ -141,15 +141,15 @@ async def test_the_loss_of_the_data_socket_is_that_of_the_session(data: Any) -> 
         await begun.wait()
         await data(reader, writer)
 
-    async with pair(data=then) as port, connected(port) as (client, heard):
+    async with pair(data=then) as port, connected(port) as (client, received):
         asks = [asyncio.ensure_future(client.publish(b"t", b"m")) for _ in range(3)]
         await asyncio.sleep(0)
         begun.set()
         ended = await asyncio.gather(*asks, return_exceptions=True)
 
     assert {type(one) for one in ended} <= {ClosedError, BadReplyError}
-    assert len(heard.losses) == 1
-    assert heard.losses[0][0].startswith("the data socket: the server")
+    assert len(received.losses) == 1
+    assert received.losses[0][0].startswith("the data socket: the server")
 
 
 @in_a_loop
@@ -157,11 +157,11 @@ async def test_the_loss_of_the_control_socket_ends_all_that_waits() -> None:
     async def twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(2 * len(PUBLISH))
 
-    async with pair(twice) as port, connected(port) as (client, heard):
+    async with pair(twice) as port, connected(port) as (client, received):
         ended = await asyncio.gather(*[client.publish(b"t", b"m") for _ in range(2)], return_exceptions=True)
 
     assert [type(one) for one in ended] == [ClosedError] * 2
-    assert len(heard.losses) == 1
+    assert len(received.losses) == 1
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ async def test_the_loss_of_the_control_socket_ends_all_that_waits() -> None:
     ],
 )
 @in_a_loop
-async def test_a_control_socket_that_does_not_begin_well_is_told(
+async def test_a_control_socket_that_begins_badly_is_reported(
     control: Any, error: type[Exception], detail: str
 ) -> None:
     async with scripted(control) as port:
@@ -194,7 +194,7 @@ async def test_a_control_socket_that_does_not_begin_well_is_told(
     ],
 )
 @in_a_loop
-async def test_a_data_socket_that_does_not_begin_well_is_told(data: bytes, error: type[Exception], detail: str) -> None:
+async def test_a_data_socket_that_begins_badly_is_reported(data: bytes, error: type[Exception], detail: str) -> None:
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert await reader.readexactly(3) == bytes.fromhex("eeab00")
         writer.write(data[:4])
@@ -206,17 +206,17 @@ async def test_a_data_socket_that_does_not_begin_well_is_told(data: bytes, error
             await Client.connect(LOOPBACK, port)
 
 
-@pytest.mark.parametrize("said", [OK, b""])
+@pytest.mark.parametrize("sent", [OK, b""])
 @in_a_loop
-async def test_bye_is_answered_or_not_and_closes(said: bytes) -> None:
+async def test_bye_is_answered_or_not_and_closes(sent: bytes) -> None:
     async def bye(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert await reader.readexactly(1) == b"\xff"
-        writer.write(said)
+        writer.write(sent)
 
-    async with pair(bye) as port, connected(port) as (client, heard):
+    async with pair(bye) as port, connected(port) as (client, received):
         assert await client.bye() is ResponseCode.OK
 
-    assert heard.losses == []
+    assert received.losses == []
 
 
 @in_a_loop
@@ -236,17 +236,17 @@ async def test_nothing_comes_between_the_halves_of_a_replication() -> None:
 
 @in_a_loop
 async def test_a_replication_without_an_answer_ends_the_session() -> None:
-    async with pair() as port, connected(port, timeout=0.1) as (client, heard):
+    async with pair() as port, connected(port, timeout=0.1) as (client, received):
         with pytest.raises((DeadlineError, ClosedError)):
             await client.publish_repl(b"t", b"m")
-        assert len(heard.losses) == 1
+        assert len(received.losses) == 1
 
 
 @in_a_loop
 async def test_answers_other_than_ok_are_errors() -> None:
     async with (
         pair(saying(PUBLISH, b"\x02", PUBLISH, b"\xe0", PUBLISH, b"\x07")) as port,
-        connected(port) as (client, heard),
+        connected(port) as (client, received),
     ):
         for name in ("OK_WAITING", "NOT_REQUIRED"):
             with pytest.raises(RefusedError, match=f"the server answered {name}"):
@@ -254,7 +254,7 @@ async def test_answers_other_than_ok_are_errors() -> None:
         with pytest.raises(BadReplyError, match="07"):
             await client.publish(b"t", b"m")
 
-    assert len(heard.losses) == 1
+    assert len(received.losses) == 1
 
 
 @in_a_loop
@@ -270,10 +270,13 @@ async def test_a_lost_session_is_made_again_with_its_subscriptions() -> None:
         logged_in(saying(SUBSCRIBE, OK, PUBLISH, OK)),
         attached(writing(PUSH)),
     ]
-    async with scripted(*scripts) as port, connected(port, reconnect=Reconnect(first_delay=0.001)) as (client, heard):
+    async with (
+        scripted(*scripts) as port,
+        connected(port, reconnect=Reconnect(first_delay=0.001)) as (client, received),
+    ):
         await client.subscribe(b"t")
         subscribed.set()
-        await heard.until(lambda: heard.mended == 1 and len(heard.messages) == 1)
+        await received.until(lambda: received.mended == 1 and len(received.messages) == 1)
         assert await client.publish(b"t", b"m") is ResponseCode.OK
 
-    assert [mending for _, mending in heard.losses] == [True]
+    assert [mending for _, mending in received.losses] == [True]

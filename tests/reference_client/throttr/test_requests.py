@@ -205,7 +205,7 @@ async def test_a_client_may_be_awaited_and_closed_and_says_so_when_it_is_used_af
 
 
 @in_a_loop
-async def test_nobody_listening_is_told() -> None:
+async def test_nobody_listening_is_reported() -> None:
     async with reference_server() as port:
         pass
 

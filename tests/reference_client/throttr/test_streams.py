@@ -163,7 +163,7 @@ async def test_a_reset_is_a_loss() -> None:
 
 @pytest.mark.parametrize("status", ["02", "ff"])
 @in_a_loop
-async def test_an_unknown_status_is_told_and_ends_the_connection(status: str) -> None:
+async def test_an_unknown_status_is_reported_and_ends_the_connection(status: str) -> None:
     async with scripted(saying(QUERY * 2, status)) as port, Client.connect(LOOPBACK, port) as client:
         replies = await asyncio.gather(client.query(b"k"), client.query(b"k"), return_exceptions=True)
 
@@ -189,7 +189,7 @@ async def test_bytes_that_answer_nothing_end_the_connection() -> None:
 
 
 @in_a_loop
-async def test_a_ttl_type_outside_the_table_is_told_as_it_came() -> None:
+async def test_a_ttl_type_outside_the_table_is_reported_as_it_came() -> None:
     async with scripted(saying(QUERY, "01 0700 63 3c00")) as port, Client.connect(LOOPBACK, port) as client:
         found = await client.query(b"k")
 
@@ -245,7 +245,7 @@ async def test_a_batch_that_is_cut_off_fails_as_a_whole() -> None:
 
 
 @in_a_loop
-async def test_a_connection_that_is_closed_as_soon_as_it_is_made_is_told() -> None:
+async def test_a_connection_that_is_closed_as_soon_as_it_is_made_is_reported() -> None:
     async def nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         return
 

@@ -41,7 +41,7 @@ WELCOME = "1010000004ca0000" + b"made".hex()
 QUEUE = ((b"Queue-Id", b"7"),)
 
 
-class Heard(list[Any]):
+class Received(list[Any]):
     """What a client was told, and when enough of it has come."""
 
     def __call__(self, message: Any) -> None:
@@ -54,10 +54,10 @@ class Heard(list[Any]):
 
 
 @asynccontextmanager
-async def connected(port: int, **more: Any) -> AsyncIterator[tuple[Client, Heard]]:
-    heard = Heard()
-    async with Client.connect(LOOPBACK, port, **{"on_message": heard, "timeout": 3.0, **more}) as client:
-        yield client, heard
+async def connected(port: int, **more: Any) -> AsyncIterator[tuple[Client, Received]]:
+    received = Received()
+    async with Client.connect(LOOPBACK, port, **{"on_message": received, "timeout": 3.0, **more}) as client:
+        yield client, received
 
 
 def served(profile: str = "doc", **more: Any) -> Any:
@@ -70,7 +70,7 @@ async def test_a_message_goes_through_a_queue_and_is_acknowledged(profile: str) 
     async with (
         served(profile) as port,
         connected(port, profile=profile, client_id=b"producer") as (producer, _),
-        connected(port, profile=profile, client_id=b"consumer") as (consumer, heard),
+        connected(port, profile=profile, client_id=b"consumer") as (consumer, received),
     ):
         options = QueueOptions(Status=QueueStatus.PUSH, RequestAcknowledge=True)
         await producer.create_queue(b"room", headers=QUEUE, payload=options)
@@ -78,11 +78,11 @@ async def test_a_message_goes_through_a_queue_and_is_acknowledged(profile: str) 
         confirmed = await producer.produce(
             b"room", content_type=7, payload=b"x" * 70_000, headers=((b"Key", b"v"),), pending_ack=1
         )
-        await heard.until(lambda: len(heard) == 1)
-        await consumer.confirm(heard[0])
+        await received.until(lambda: len(received) == 1)
+        await consumer.confirm(received[0])
         await consumer.leave(b"room")
 
-    (message,) = heard
+    (message,) = received
     assert isinstance(message, QueueMessage)
     assert (message.source, message.target, message.content_type) == (b"producer", b"room", 7)
     assert message.payload == b"x" * 70_000
@@ -92,19 +92,19 @@ async def test_a_message_goes_through_a_queue_and_is_acknowledged(profile: str) 
 
 @in_a_loop
 async def test_messages_are_pulled_and_the_end_is_returned() -> None:
-    async with served() as port, connected(port) as (client, heard):
+    async with served() as port, connected(port) as (client, received):
         await client.create_queue(b"room", headers=QUEUE, payload=QueueOptions(Status=QueueStatus.PULL))
         await client.join(b"room")
         for number in range(3):
             await client.produce(b"room", content_type=7, payload=b"%d" % number)
         end = await client.pull(b"room", content_type=7, headers=((b"Count", b"2"),))
-        await heard.until(lambda: len(heard) == 2)
+        await received.until(lambda: len(received) == 2)
         with pytest.raises(RefusedError, match="Unacceptable"):
             await client.pull(b"room", content_type=7)
 
-    assert [one.payload for one in heard] == [b"0", b"1"]
+    assert [one.payload for one in received] == [b"0", b"1"]
     assert isinstance(end, QueueMessage)
-    assert {one.value for each in heard for one in each.headers if one.name == b"Request-Id"} == {end.id}
+    assert {one.value for each in received for one in each.headers if one.name == b"Request-Id"} == {end.id}
 
 
 @in_a_loop
@@ -112,21 +112,21 @@ async def test_direct_messages_are_answered_and_acknowledged() -> None:
     async with (
         served() as port,
         connected(port, client_id=b"asks") as (asks, _),
-        connected(port, client_name=b"worker") as (answers, heard),
+        connected(port, client_name=b"worker") as (answers, received),
     ):
         asked = asyncio.create_task(asks.send_direct(b"@name:worker", content_type=9, payload=b"?", pending_response=1))
-        await heard.until(lambda: len(heard) == 1)
-        await answers.respond(heard[0].id, heard[0].source, content_type=500, payload=b"!")
+        await received.until(lambda: len(received) == 1)
+        await answers.respond(received[0].id, received[0].source, content_type=500, payload=b"!")
         response = await asked
         confirmed = asyncio.create_task(asks.send_direct(b"@name:worker", payload=b"?", pending_ack=1))
-        await heard.until(lambda: len(heard) == 2)
-        await answers.confirm(heard[1], b"busy")
+        await received.until(lambda: len(received) == 2)
+        await answers.confirm(received[1], b"busy")
         with pytest.raises(RefusedError, match="negative acknowledgement: busy"):
             await confirmed
         with pytest.raises(RefusedError, match="404 NOT_FOUND"):
             await asks.send_direct(b"nobody", pending_response=1)
 
-    assert isinstance(heard[0], DirectMessage)
+    assert isinstance(received[0], DirectMessage)
     assert isinstance(response, Response)
     assert (response.content_type, response.payload) == (500, b"!")
     assert response.source == answers.id != b""
@@ -134,17 +134,17 @@ async def test_direct_messages_are_answered_and_acknowledged() -> None:
 
 @in_a_loop
 async def test_events_are_handed_on_until_they_are_taken_back() -> None:
-    async with served() as port, connected(port) as (client, heard):
+    async with served() as port, connected(port) as (client, received):
         await client.event(b"ChannelCreated")
         await client.create_channel(b"one")
-        await heard.until(lambda: len(heard) == 1)
+        await received.until(lambda: len(received) == 1)
         await client.unsubscribe(b"ChannelCreated")
         await client.create_channel(b"two")
         found = await client.channel_info(b"two")
         assert isinstance(found, Response)
         information = client.decoded(ChannelInformation, found.payload)
 
-    (event,) = heard
+    (event,) = received
     assert isinstance(event, Notification)
     assert (event.source, event.target) == (b"ChannelCreated", b"one")
     assert isinstance(information, ChannelInformation)

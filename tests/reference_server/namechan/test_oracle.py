@@ -107,7 +107,7 @@ def test_who_comes_in_the_write_of_a_message_may_get_it_or_not(sync: Sync) -> No
     ask(found, "b", Unsubscribe(b"t"), Unsubscribe(b"t"))
 
 
-def test_a_request_behind_one_that_may_fail_waits_for_the_next_write() -> None:
+def test_a_request_after_one_that_may_fail_waits_for_the_next_write() -> None:
     """An Error of the first would be taken for the answer to the second (N27)."""
     found = checked("1+publish")
 
@@ -141,7 +141,7 @@ def test_turns_are_taken_anew_when_somebody_comes() -> None:
     ask(found, "h", *(HookPublish(b"t", b"%d" % number) for number in range(5)))
 
 
-def test_a_silent_client_is_dropped_behind_an_error_and_pinged_until_then() -> None:
+def test_a_silent_client_is_dropped_after_an_error_and_pinged_until_then() -> None:
     found = checked()
 
     for _ in range(3):
@@ -170,7 +170,7 @@ def test_who_begins_wrongly_is_answered_and_ended(first: Request) -> None:
 
 
 @pytest.mark.parametrize("options", [{"auto_create": True}, {"queue": ("t:broadcast:transient",)}])
-def test_what_the_model_does_not_follow_is_told(options: dict[str, object]) -> None:
+def test_what_the_model_does_not_follow_is_reported(options: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="begins without queues"):
         server_model_of("namechan", profile="1", variant="standard", tolerance_ns=0, shared=False, options=options)
 

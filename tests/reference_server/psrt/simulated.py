@@ -13,7 +13,7 @@ from wireproof.reference_server.service import Limits, Peer, seeded_ids
 
 SECOND = 1_000_000_000
 HELLO, DATA_HELLO = bytes.fromhex("eeaa00"), bytes.fromhex("eeab00")
-SAID_HELLO, SAID_DATA_HELLO = bytes.fromhex("eeaa0100"), bytes.fromhex("eeab0100")
+SENT_HELLO, SENT_DATA_HELLO = bytes.fromhex("eeaa0100"), bytes.fromhex("eeab0100")
 ANONYMOUS = bytes.fromhex("0100000000")
 OK, WAITING, UNWANTED, DENIED, ERROR = b"\x01", b"\x02", b"\xe0", b"\xfe", b"\xff"
 BEACON = b"\0"
@@ -122,7 +122,7 @@ class Server:
         """A control socket that is logged in; its token is `line.token`."""
         line = self.line(peer)
         answer = line.send(HELLO, login(name, password))
-        assert answer[:4] == SAID_HELLO
+        assert answer[:4] == SENT_HELLO
         assert len(answer) == 36
         line.token = answer[4:]  # type: ignore[attr-defined]
         return line
@@ -130,7 +130,7 @@ class Server:
     def data(self, control: Any, timeout: int = 255) -> Line:
         """A data socket attached to the token of a control socket."""
         line = self.line()
-        assert line.send(DATA_HELLO, control.token, bytes([timeout])) == SAID_DATA_HELLO + OK
+        assert line.send(DATA_HELLO, control.token, bytes([timeout])) == SENT_DATA_HELLO + OK
         return line
 
     def both(self, *masks: str, timeout: int = 255) -> tuple[Line, Line]:

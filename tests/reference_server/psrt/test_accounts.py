@@ -116,7 +116,7 @@ def test_logins_that_look_like_numbers_are_names(tmp_path: Path) -> None:
         ("[a]: {}\n", "1: expected a name, got a list"),
     ],
 )
-def test_a_wrong_acl_is_told_by_its_line(tmp_path: Path, content: str, detail: str) -> None:
+def test_a_wrong_acl_is_reported_by_its_line(tmp_path: Path, content: str, detail: str) -> None:
     path = tmp_path / "acl"
 
     with pytest.raises(ValueError, match=re.escape(f"{path}:{detail}")):
@@ -136,7 +136,7 @@ def test_a_wrong_acl_is_told_by_its_line(tmp_path: Path, content: str, detail: s
         (f"a:{hashed()}\na:{hashed()}\n", "2: expected each login once, got 'a' again"),
     ],
 )
-def test_a_wrong_password_file_is_told_by_its_line(tmp_path: Path, content: str, detail: str) -> None:
+def test_a_wrong_password_file_is_reported_by_its_line(tmp_path: Path, content: str, detail: str) -> None:
     path = tmp_path / "users"
 
     with pytest.raises(ValueError, match=re.escape(f"{path}:{detail}")) as caught:
@@ -152,7 +152,7 @@ def test_a_wrong_password_file_is_told_by_its_line(tmp_path: Path, content: str,
         ("a: {}\n", "1: expected a: 64 hexadecimal digits, got a mapping"),
     ],
 )
-def test_a_wrong_key_file_is_told_by_its_line_and_shows_no_key(tmp_path: Path, content: str, detail: str) -> None:
+def test_a_wrong_key_file_is_reported_by_its_line_and_shows_no_key(tmp_path: Path, content: str, detail: str) -> None:
     path = tmp_path / "keys"
 
     with pytest.raises(ValueError, match=re.escape(f"{path}:{detail}")):

@@ -15,7 +15,7 @@ import pytest
 
 from tests.places import ROOT
 from tests.reference_server.psrt.account_files import write
-from tests.reference_server.psrt.simulated import HELLO, OK, SAID_HELLO, login, subscribe
+from tests.reference_server.psrt.simulated import HELLO, OK, SENT_HELLO, login, subscribe
 from wireproof.reference_server.certificates import self_signed
 from wireproof.reference_server.psrt.options import OPTIONS
 from wireproof.reference_server.registry import served_protocols
@@ -38,7 +38,7 @@ def running(*options: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate(timeout=PATIENCE)
 
 
-def said(process: subprocess.Popen[str]) -> str:
+def sent(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().rstrip("\n")
 
@@ -57,11 +57,11 @@ def session(port: int, name: bytes, *asked: bytes) -> bytes:
         answer = b""
         while more := sock.recv(1000):
             answer += more
-    assert answer[:4] == SAID_HELLO
+    assert answer[:4] == SENT_HELLO
     return answer[36:]
 
 
-def test_help_tells_every_option() -> None:
+def test_help_lists_every_option() -> None:
     done = subprocess.run([*COMMAND, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True)
 
     for option in OPTIONS:
@@ -77,7 +77,7 @@ def test_everything_at_once_and_accounts_that_change(tmp_path: Path) -> None:
     options = [word for name, file in files.items() for word in (f"--{name}", str(file))]
     options += ["--udp", "--tls-cert", str(certificate), "--tls-key", str(key), "--unix", str(path), "--trace"]
     with running(*options, "--max-topic-depth", "3", "--no-anonymous") as process:
-        tcp, udp, unix = said(process), said(process), said(process)
+        tcp, udp, unix = sent(process), sent(process), sent(process)
         port = int(tcp.rpartition(":")[2])
         assert (tcp, udp) == (f"listening tcp://127.0.0.1:{port}", f"listening udp://127.0.0.1:{port}")
         assert unix == f"listening unix://{path}"

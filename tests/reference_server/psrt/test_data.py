@@ -15,7 +15,7 @@ from tests.reference_server.psrt.simulated import (
     ERROR,
     OK,
     QUEUE,
-    SAID_DATA_HELLO,
+    SENT_DATA_HELLO,
     TIMEOUT,
     Line,
     Server,
@@ -29,7 +29,7 @@ def attached(server: Server, token: bytes, timeout: int = 255) -> bytes:
     """What a new data socket is answered for a token; it must be closed exactly when that is no OK."""
     line = server.line()
     answer = line.send(DATA_HELLO, token, bytes([timeout]))
-    assert answer.startswith(SAID_DATA_HELLO)
+    assert answer.startswith(SENT_DATA_HELLO)
     assert line.closed is (answer[4:] != OK)
     return answer[4:]
 
@@ -66,14 +66,14 @@ def test_a_token_of_a_control_socket_that_is_gone_is_an_error(server: Server) ->
     assert attached(server, control.token) == ERROR  # type: ignore[attr-defined]
 
 
-def test_what_a_client_says_behind_its_token_is_ignored(server: Server) -> None:
+def test_what_a_client_says_after_its_token_is_ignored(server: Server) -> None:
     control, data = server.both("a")
     assert data.send(b"\xff" * 10_000) == b""
     control.send(publish("a"))
     assert data.take() == pushed("a")
     line = server.line()
     other = server.control()
-    assert line.send(DATA_HELLO, other.token, b"\5", b"garbage") == SAID_DATA_HELLO + OK  # type: ignore[attr-defined]
+    assert line.send(DATA_HELLO, other.token, b"\5", b"garbage") == SENT_DATA_HELLO + OK  # type: ignore[attr-defined]
     assert not line.closed
 
 
@@ -255,7 +255,7 @@ def test_no_beacon_goes_to_one_who_takes_nothing(server: Server) -> None:
     assert data.take() in (BEACON, BEACON * 2)
 
 
-def test_a_publisher_is_delivered_its_own_message_behind_the_answer(server: Server) -> None:
+def test_a_publisher_is_delivered_its_own_message_after_the_answer(server: Server) -> None:
     order: list[str] = []
     control, data = server.both("a")
     control.session._write = lambda _: order.append("answer")
@@ -264,7 +264,7 @@ def test_a_publisher_is_delivered_its_own_message_behind_the_answer(server: Serv
     assert order == ["answer", "push"]
 
 
-def test_a_thousand_data_sockets_are_told_and_a_slow_one_among_them_holds_nobody_up(server: Server) -> None:
+def test_a_thousand_data_sockets_are_reported_and_a_slow_one_among_them_holds_nobody_up(server: Server) -> None:
     datas = [server.both("news/#")[1] for _ in range(1000)]
     datas[500].session.pause_writing()
     publisher = server.control()

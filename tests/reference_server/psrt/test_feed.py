@@ -48,7 +48,7 @@ def woken(one: Feed, clock: LateClock, at: int) -> int:
     return clock.due
 
 
-def test_a_late_timer_does_not_delay_the_beacon_behind_a_message_by_a_whole_interval() -> None:
+def test_a_late_timer_does_not_delay_the_beacon_after_a_message_by_a_whole_interval() -> None:
     clock, written = LateClock(), list[bytes]()
     one = feed(clock, written)
     clock.now = 1 * MS

@@ -12,8 +12,8 @@ from tests.reference_server.psrt.simulated import (
     DATA_HELLO,
     HELLO,
     OK,
-    SAID_DATA_HELLO,
-    SAID_HELLO,
+    SENT_DATA_HELLO,
+    SENT_HELLO,
     TIMEOUT,
     Line,
     Server,
@@ -31,25 +31,25 @@ def test_a_session_in_one_segment(server: Server) -> None:
     line = server.line()
     answer = line.send(HELLO, ANONYMOUS, b"\0\0\xff")
 
-    assert answer[:4] == SAID_HELLO
+    assert answer[:4] == SENT_HELLO
     assert (len(answer), answer[36:], line.closed) == (39, b"\x01\x01\x01", True)
 
 
 def test_a_session_byte_by_byte(server: Server) -> None:
     line = server.line()
-    said = [line.send(bytes([byte])) for byte in HELLO + ANONYMOUS + b"\0" + subscribe("a") + publish("a", b"m")]
+    answers = [line.send(bytes([byte])) for byte in HELLO + ANONYMOUS + b"\0" + subscribe("a") + publish("a", b"m")]
 
-    assert said[:3] == [b"", b"", SAID_HELLO]
-    assert [len(one) for one in said[3:8]] == [0, 0, 0, 0, 32]
-    assert b"".join(said[8:]) == OK * 3
-    assert [place for place, one in enumerate(said) if one] == [2, 7, 8, 14, 23]
+    assert answers[:3] == [b"", b"", SENT_HELLO]
+    assert [len(one) for one in answers[3:8]] == [0, 0, 0, 0, 32]
+    assert b"".join(answers[8:]) == OK * 3
+    assert [place for place, one in enumerate(answers) if one] == [2, 7, 8, 14, 23]
 
 
 def test_greetings_are_answered_with_one_write(server: Server) -> None:
-    for hello, said in ((HELLO, SAID_HELLO), (DATA_HELLO, SAID_DATA_HELLO)):
+    for hello, answers in ((HELLO, SENT_HELLO), (DATA_HELLO, SENT_DATA_HELLO)):
         line = server.line()
         line.session.data_received(hello)
-        assert line.written == [said]
+        assert line.written == [answers]
 
 
 @pytest.mark.parametrize("hello", ["eeac00", "000000", "abee00", "eeaa02", "eeaaff", "eeab02", "474554"])
@@ -89,11 +89,11 @@ class Tls:
         return Peer("tcp", "127.0.0.1", 40000, self.first.append)
 
 
-@pytest.mark.parametrize(("hello", "said"), [(b"\xee\xaa\x01", SAID_HELLO), (b"\xee\xab\x01", SAID_DATA_HELLO)])
+@pytest.mark.parametrize(("hello", "answers"), [(b"\xee\xaa\x01", SENT_HELLO), (b"\xee\xab\x01", SENT_DATA_HELLO)])
 @pytest.mark.parametrize("cut", [0, 1, 2])
 @pytest.mark.parametrize("early", [b"", b"\x16\x03", b"\x16\x03\x01 and more"])
-def test_tls_begins_behind_the_greeting_and_the_answer_is_inside(
-    server: Server, hello: bytes, said: bytes, cut: int, early: bytes
+def test_tls_begins_after_the_greeting_and_the_answer_is_inside(
+    server: Server, hello: bytes, answers: bytes, cut: int, early: bytes
 ) -> None:
     order: list[tuple[str, bytes]] = []
     peer = Peer("tcp", "127.0.0.1", 40000, lambda first: order.append(("secured", first)))
@@ -102,7 +102,7 @@ def test_tls_begins_behind_the_greeting_and_the_answer_is_inside(
         if part:
             session.data_received(part)
 
-    assert order == [("secured", early), ("written", said)]
+    assert order == [("secured", early), ("written", answers)]
 
 
 def test_inside_tls_everything_is_as_outside(server: Server) -> None:
@@ -190,21 +190,21 @@ def unix_line(server: Server) -> Line:
 @pytest.mark.parametrize("body", [b"", b"\0", b"user1\0wrong", b"no end", b"\xff"])
 def test_a_unix_socket_asks_for_nothing_and_allows_everything(known: Server, mode: int, body: bytes) -> None:
     line = unix_line(known)
-    assert line.send(HELLO[:2] + bytes([mode])) == SAID_HELLO
+    assert line.send(HELLO[:2] + bytes([mode])) == SENT_HELLO
     answer = line.send(sized(body), subscribe("#"), publish("any/thing", b"m"))
     assert (len(answer), answer[32:]) == (34, OK * 2)
 
 
 def test_a_unix_socket_byte_by_byte(known: Server) -> None:
     line = unix_line(known)
-    said = b"".join(line.send(bytes([byte])) for byte in HELLO[:2] + b"\x09" + login(b"x", b"") + b"\0\0")
-    assert (said[:4], len(said), said[36:]) == (SAID_HELLO, 38, OK * 2)
+    answers = b"".join(line.send(bytes([byte])) for byte in HELLO[:2] + b"\x09" + login(b"x", b"") + b"\0\0")
+    assert (answers[:4], len(answers), answers[36:]) == (SENT_HELLO, 38, OK * 2)
 
 
 def test_a_unix_data_socket_ignores_the_mode(known: Server) -> None:
     control = known.control(peer=UNIX)
     line = unix_line(known)
-    assert line.send(b"\xee\xab\x05", control.token, b"\x05") == SAID_DATA_HELLO + OK  # type: ignore[attr-defined]
+    assert line.send(b"\xee\xab\x05", control.token, b"\x05") == SENT_DATA_HELLO + OK  # type: ignore[attr-defined]
 
 
 def test_a_unix_login_too_long_is_refused_by_its_length(known: Server) -> None:

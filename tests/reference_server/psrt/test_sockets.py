@@ -20,8 +20,8 @@ from tests.reference_server.psrt.simulated import (
     DATA_HELLO,
     HELLO,
     OK,
-    SAID_DATA_HELLO,
-    SAID_HELLO,
+    SENT_DATA_HELLO,
+    SENT_HELLO,
     login,
     publish,
     pushed,
@@ -88,7 +88,7 @@ def ask(sock: socket.socket, data: bytes, size: int) -> bytes:
 def logged_in(address: str) -> tuple[socket.socket, bytes]:
     sock = connected(address)
     answer = ask(sock, HELLO + ANONYMOUS, 36)
-    assert answer[:4] == SAID_HELLO
+    assert answer[:4] == SENT_HELLO
     return sock, answer[4:]
 
 
@@ -96,7 +96,7 @@ def test_both_sockets_a_message_a_beacon_and_the_end(serving: Serve) -> None:
     def play(addresses: list[str]) -> None:
         control, token = logged_in(addresses[0])
         with control, connected(addresses[0]) as data:
-            assert ask(data, DATA_HELLO + token + b"\1", 5) == SAID_DATA_HELLO + OK
+            assert ask(data, DATA_HELLO + token + b"\1", 5) == SENT_DATA_HELLO + OK
             assert ask(control, subscribe("a") + publish("a", b"m"), 2) == OK * 2
             assert read(data, len(pushed("a", b"m"))) == pushed("a", b"m")
             assert read(data, 1) == b"\0"
@@ -114,10 +114,10 @@ def test_a_control_socket_inside_tls_and_a_data_socket_outside(serving: Serve, t
             plain = stack.enter_context(connected(addresses[0]))
             plain.sendall(HELLO[:2] + b"\1")
             control = stack.enter_context(client_context(files[0]).wrap_socket(plain, server_hostname="localhost"))
-            assert control.recv(100) == SAID_HELLO
+            assert control.recv(100) == SENT_HELLO
             token = ask(control, ANONYMOUS, 32)
             data = stack.enter_context(connected(addresses[0]))
-            assert ask(data, DATA_HELLO + token + b"\xff", 5) == SAID_DATA_HELLO + OK
+            assert ask(data, DATA_HELLO + token + b"\xff", 5) == SENT_DATA_HELLO + OK
             assert ask(control, subscribe("a") + publish("a", b"m"), 2) == OK * 2
             assert read(data, len(pushed("a", b"m"))) == pushed("a", b"m")
             other = client_context(files[0])
@@ -125,7 +125,7 @@ def test_a_control_socket_inside_tls_and_a_data_socket_outside(serving: Serve, t
             second = stack.enter_context(connected(addresses[0]))
             second.sendall(DATA_HELLO[:2] + b"\1")
             inside = stack.enter_context(other.wrap_socket(second, server_hostname="localhost"))
-            assert ask(inside, token + b"\xff", 5) == SAID_DATA_HELLO + b"\xff"
+            assert ask(inside, token + b"\xff", 5) == SENT_DATA_HELLO + b"\xff"
             assert inside.recv(1) == b""
 
     serving(play, tls=files)
@@ -149,7 +149,7 @@ def test_passwords_that_are_checked_delay_nobody(
             udp.send(bytes.fromhex("eeaa010000") + b"user1\0wrong\0" + bytes.fromhex("017f74006d"))
             assert begun.wait(PATIENCE)
             assert ask(good, subscribe("b"), 1) == OK
-            assert read(other, 4) == read(bad, 4) == SAID_HELLO
+            assert read(other, 4) == read(bad, 4) == SENT_HELLO
             go_on.set()
             assert len(read(other, 32)) == 32
             assert read(other, 1) == OK
@@ -175,7 +175,7 @@ def test_a_server_that_stops_checks_no_more_passwords(
             for number in range(50):
                 sock = stack.enter_context(connected(addresses[0]))
                 sock.sendall(HELLO + login(b"user1", b"wrong%d" % number))
-                assert read(sock, 4) == SAID_HELLO
+                assert read(sock, 4) == SENT_HELLO
             assert begun.wait(PATIENCE)
 
     monkeypatch.setattr(bcrypt, "checkpw", slow)
@@ -188,7 +188,7 @@ def test_a_datagram_reaches_a_data_socket(serving: Serve) -> None:
     def play(addresses: list[str]) -> None:
         control, token = logged_in(addresses[0])
         with control, connected(addresses[0]) as data, connected(addresses[1]) as udp:
-            assert ask(data, DATA_HELLO + token + b"\xff", 5) == SAID_DATA_HELLO + OK
+            assert ask(data, DATA_HELLO + token + b"\xff", 5) == SENT_DATA_HELLO + OK
             assert ask(control, subscribe("t"), 1) == OK
             udp.send(bytes.fromhex("eeaa0100000000217f7400"))
             udp.send(bytes.fromhex("eeaa0100000000017f74006d"))
@@ -204,7 +204,7 @@ def test_a_unix_socket_asks_for_nothing(serving: Serve, tmp_path: Path) -> None:
     def play(addresses: list[str]) -> None:
         with connected(addresses[1]) as control:
             answer = ask(control, HELLO[:2] + b"\x07" + sized(b"whoever") + b"\0", 37)
-            assert (answer[:4], answer[36:]) == (SAID_HELLO, OK)
+            assert (answer[:4], answer[36:]) == (SENT_HELLO, OK)
 
     serving(play, unix=tmp_path / "socket.sock", anonymous=False)
 
@@ -216,12 +216,12 @@ def test_a_reader_that_does_not_read_is_cut_and_may_come_again(serving: Serve, l
         message = publish("a", bytes(100_000))
         with control, connected(addresses[0]) as slow, connected(addresses[0]) as data:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            assert ask(slow, DATA_HELLO + token + b"\xff", 5) == SAID_DATA_HELLO + OK
+            assert ask(slow, DATA_HELLO + token + b"\xff", 5) == SENT_DATA_HELLO + OK
             assert ask(control, subscribe("a"), 1) == OK
             again = DATA_HELLO + token + b"\xff"
             for _ in range(200):
                 assert ask(control, message, 1) == OK
-            assert ask(data, again, 5) == SAID_DATA_HELLO + OK
+            assert ask(data, again, 5) == SENT_DATA_HELLO + OK
             assert ask(control, message, 1) == OK
             assert read(data, len(message)) == message
 

@@ -116,7 +116,7 @@ def test_per_minute_counts_are_those_of_the_last_full_minute(server: Server, cli
     assert (info.query_per_minute, info.requests_per_minute, info.total_query) == (0, 0, 3)
 
 
-def test_info_tells_of_time_and_records(server: Server, client: Client) -> None:
+def test_info_reports_time_and_records(server: Server, client: Client) -> None:
     start = server.clock.wall_ns()
     client.asks(Insert(1, S, 60, b"c"), Insert(1, S, 60, b"d"), Set(S, 60, b"b", b"value"))
     server.wait(5)
@@ -187,7 +187,7 @@ def test_an_id_names_its_row(released: Server) -> None:
         (Peer("unix", "", 0), (1, 4, b"127.0.0.1", 13579)),
     ],
 )
-def test_a_row_tells_where_the_peer_is(released: Server, peer: Peer, expected: tuple[int, int, bytes, int]) -> None:
+def test_the_row_says_where_the_peer_is(released: Server, peer: Peer, expected: tuple[int, int, bytes, int]) -> None:
     client = released.client(peer)
     row = own_row(client, released)
 
@@ -257,7 +257,7 @@ def test_the_released_server_cuts_as_it_was_observed_to(released: Server) -> Non
     assert cuts == [[49] * 8 + [8], [8, 1], [81, 81, 41]]
 
 
-def test_stat_tells_the_state_before_itself(document: Server) -> None:
+def test_stat_reports_the_state_before_itself(document: Server) -> None:
     client = document.client()
     client.asks(Insert(1, S, 600, b"k"), Query(b"k"), Query(b"k"), Update(0, 0, 1, b"k"), Update(0, 9, 1, b"k"))
 

@@ -150,7 +150,7 @@ def test_a_ttl_that_is_used_up_ends_the_record() -> None:
     assert model().step(COUNTER, Update(Attribute.TTL, Change.INCREASE, 5, KEY), OK) == (COUNTER._replace(ttl=65),)
 
 
-def test_states_are_told_in_words() -> None:
+def test_states_are_reported_in_words() -> None:
     unknown = COUNTER._replace(content=None, ttl_type=9, ttl=None)
 
     assert [model().describe(state) for state in (None, COUNTER, BUFFER, unknown)] == [
@@ -171,7 +171,7 @@ def test_every_profile_has_a_model() -> None:
         assert model(profile).initial is None
 
 
-def test_a_protocol_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_protocol_without_a_model_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("wireproof.reference_server.throttr.MODEL")
 
     with pytest.raises(ValueError, match="throttr has no sequential model"):
@@ -183,6 +183,6 @@ def test_a_protocol_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     [(("x", "7.1.0", "uint8"), "unknown protocol"), (("throttr", "9", "uint8"), "profile"),
      (("throttr", "7.1.0", "u"), "variant")],
 )  # fmt: skip
-def test_an_unknown_model_is_told(spoken: tuple[str, str, str], detail: str) -> None:
+def test_an_unknown_model_is_reported(spoken: tuple[str, str, str], detail: str) -> None:
     with pytest.raises(ValueError, match=detail):
         model_of(spoken[0], profile=spoken[1], variant=spoken[2])

@@ -209,7 +209,7 @@ def test_ids_differ_and_are_the_same_in_every_run() -> None:
     assert len(set(runs[0])) == 5
 
 
-def test_the_trace_tells_what_was_asked_and_answered() -> None:
+def test_the_trace_reports_what_was_asked_and_answered() -> None:
     from wireproof.reference_server.clock import VirtualClock
     from wireproof.reference_server.registry import create_service
     from wireproof.reference_server.service import Peer

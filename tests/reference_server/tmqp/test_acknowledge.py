@@ -78,13 +78,13 @@ def test_refused_and_negative(server: Server) -> None:
 
 
 def test_timeouts(document: Server, released: Server) -> None:
-    for server, told in ((document, [b"timeout"]), (released, [])):
+    for server, reported in ((document, [b"timeout"]), (released, [])):
         producer, consumer = ready(server, "after-acknowledged")
         producer.send(produce(b"a", pending_ack=1))
         server.wait(1.9)
         assert producer.take() == []
         server.wait(0.2)
-        assert [heading(one, b"Nack-Reason") for one in producer.take()] == told
+        assert [heading(one, b"Nack-Reason") for one in producer.take()] == reported
         consumer.send(ack())
         assert producer.take() == []
         assert server.service.state.held == 0

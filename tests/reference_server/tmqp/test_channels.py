@@ -76,9 +76,9 @@ def test_options(document: Server, released: Server) -> None:
         assert line.closed == (server is released)
     line = document.client("other")
     (found,) = line.send(ChannelInfo(id=b"1", target=b"demo", **WAITS))
-    told: Any = document.codec.decode(ChannelInformation, found.payload)  # type: ignore[attr-defined]
-    assert (told.Name, told.Queues, told.AllowedQueues, told.ClientLimit) == (b"Demo", (), (1, 2), 1)
-    assert (told.MessageTimeout, told.AcknowledgeTimeout, told.UseMessageId) == (7, 15000, False)
+    reported: Any = document.codec.decode(ChannelInformation, found.payload)  # type: ignore[attr-defined]
+    assert (reported.Name, reported.Queues, reported.AllowedQueues, reported.ClientLimit) == (b"Demo", (), (1, 2), 1)
+    assert (reported.MessageTimeout, reported.AcknowledgeTimeout, reported.UseMessageId) == (7, 15000, False)
 
 
 def test_limits_of_a_release_are_not_applied(released: Server) -> None:
@@ -136,8 +136,8 @@ def test_lists_of_channels(document: Server, released: Server, wanted: str, foun
             server.channel(line, name)
         target = wanted.encode() if server is document else b"nothing"
         headers = () if server is document else rows(Channel_Name=wanted)
-        (told,) = line.send(ListChannels(id=b"1", target=target, headers=headers, **WAITS))
-        listed: Any = server.codec.decode(ChannelList, told.payload)  # type: ignore[attr-defined]
+        (reported,) = line.send(ListChannels(id=b"1", target=target, headers=headers, **WAITS))
+        listed: Any = server.codec.decode(ChannelList, reported.payload)  # type: ignore[attr-defined]
         assert [one.Name.decode() for one in listed.rows] == found.split()
 
 
@@ -145,11 +145,11 @@ def test_lists_of_clients_and_nodes(server: Server) -> None:
     line = server.client("me", "bob", "worker")
     server.client("you", kind="boss")
     server.wait(2)
-    (told,) = line.send(ListClients(id=b"1", target=b"work*", **WAITS))
-    (row,) = server.codec.decode(ClientList, told.payload).rows  # type: ignore[attr-defined]
+    (reported,) = line.send(ListClients(id=b"1", target=b"work*", **WAITS))
+    (row,) = server.codec.decode(ClientList, reported.payload).rows  # type: ignore[attr-defined]
     assert (row.Id, row.Name, row.Type, row.Online, row.IsAuthenticated) == (b"me", b"bob", b"worker", 2000, True)
-    (told,) = line.send(ListNodes(id=b"1", **WAITS))
-    assert told.payload == b"[]"  # type: ignore[attr-defined]
+    (reported,) = line.send(ListNodes(id=b"1", **WAITS))
+    assert reported.payload == b"[]"  # type: ignore[attr-defined]
 
 
 def test_consumers_of_a_channel(released: Server) -> None:
@@ -157,8 +157,8 @@ def test_consumers_of_a_channel(released: Server) -> None:
     assert line.codes(ListConsumers(id=b"1", target=b"ch")) == [("RESPONSE", 404)]
     released.channel(line)
     released.join(line)
-    (told,) = line.send(ListConsumers(id=b"1", target=b"ch", **WAITS))
-    assert [one.Id for one in released.codec.decode(ClientList, told.payload).rows] == [b"me"]  # type: ignore[attr-defined]
+    (reported,) = line.send(ListConsumers(id=b"1", target=b"ch", **WAITS))
+    assert [one.Id for one in released.codec.decode(ClientList, reported.payload).rows] == [b"me"]  # type: ignore[attr-defined]
 
 
 def test_deleting(server: Server) -> None:

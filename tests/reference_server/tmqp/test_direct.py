@@ -56,9 +56,9 @@ def test_to_names_and_types(server: Server, target: str, count: int) -> None:
 
 
 def test_to_nobody(document: Server, released: Server) -> None:
-    for server, told in ((document, []), (released, [("RESPONSE", 404)])):
+    for server, reported in ((document, []), (released, [("RESPONSE", 404)])):
         line = server.client("me")
-        assert line.codes(SendDirect(id=b"1", target=b"nobody")) == told
+        assert line.codes(SendDirect(id=b"1", target=b"nobody")) == reported
         assert line.codes(SendDirect(id=b"1", target=b"@name:x"), SendDirect(id=b"1", pending_response=1)) == []
         assert line.codes(SendDirect(id=b"1", target=b"nobody", pending_response=1)) == [("RESPONSE", 404)]
 

@@ -26,7 +26,7 @@ def subscribe(event: str, content_type: int = 1, channel: str = "", queue: str =
     return Subscribe(target=event.encode(), content_type=content_type, headers=rows(**headers), **given)
 
 
-def told(line: Any, *sent: Any) -> list[tuple[str, Any]]:
+def reported(line: Any, *sent: Any) -> list[tuple[str, Any]]:
     found = line.send(*sent) if sent else line.take()
     return [(one.source.decode(), msgspec.json.decode(one.payload)) for one in found if one.NAME == "NOTIFICATION"]
 
@@ -43,27 +43,27 @@ def test_clients(server: Server) -> None:
     other = server.client("o", "bob", "worker")
     other.session.eof_received()
     body = {"Id": "o", "Name": "bob", "Type": "worker", "Node": None}
-    assert told(watcher) == [("ClientConnected", body), ("ClientDisconnected", body)]
+    assert reported(watcher) == [("ClientConnected", body), ("ClientDisconnected", body)]
 
 
 def test_channels_and_members(server: Server) -> None:
     watcher = watch(server, "ChannelCreated", "ChannelRemoved", "ClientDisconnected")
     channel = {"Name": "Ch", "ActiveClients": 0, "ClientLimit": 0, "Node": None}
-    assert told(watcher, CreateChannel(target=b"Ch")) == [("ChannelCreated", channel)]
+    assert reported(watcher, CreateChannel(target=b"Ch")) == [("ChannelCreated", channel)]
     for event in ("ClientJoined", "ClientLeft"):
         watcher.send(subscribe(event, 1, "cH"))
     other = server.client("o", "bob", "worker")
     other.send(Join(target=b"ch"), Leave(target=b"ch"), Join(target=b"ch"))
     member = {"Channel": "Ch", "ClientId": "o", "ClientName": "bob", "ClientType": "worker", "Node": None}
     other.session.eof_received()
-    assert [name for name, _ in told(watcher)] == [
+    assert [name for name, _ in reported(watcher)] == [
         "ClientJoined", "ClientLeft", "ClientJoined", "ClientLeft", "ClientDisconnected",
     ]  # fmt: skip
     other = server.client("o", "bob", "worker")
     other.send(Join(target=b"ch"))
-    assert told(watcher) == [("ClientJoined", member)]
+    assert reported(watcher) == [("ClientJoined", member)]
     channel["ActiveClients"] = 0
-    assert told(watcher, DeleteChannel(target=b"ch")) == [("ChannelRemoved", channel)]
+    assert reported(watcher, DeleteChannel(target=b"ch")) == [("ChannelRemoved", channel)]
 
 
 def test_queues_and_messages(server: Server) -> None:
@@ -91,14 +91,14 @@ def test_queues_and_messages(server: Server) -> None:
     }  # fmt: skip
 
 
-def test_one_of_two_that_are_told_goes(document: Server) -> None:
+def test_one_of_two_subscribers_of_an_event_goes(document: Server) -> None:
     watchers = [document.client("1"), document.client("2")]
     document.channel(watchers[0])
     for one in watchers:
         one.send(subscribe("QueueCreated", 1, "ch"))
     watchers[0].send(subscribe("QueueCreated", 0, "ch"))
     assert watchers[0].send(CreateQueue(target=b"ch", headers=rows(Queue_Id="2"))) == []
-    assert [name for name, _ in told(watchers[1])] == ["QueueCreated"]
+    assert [name for name, _ in reported(watchers[1])] == ["QueueCreated"]
 
 
 def test_unsubscribing(server: Server) -> None:

@@ -86,7 +86,7 @@ def test_a_taken_id(document: Server, released: Server) -> None:
     assert line.closed
 
 
-def test_a_release_does_not_notice_a_taken_id_behind_a_space(released: Server) -> None:
+def test_a_release_does_not_notice_a_taken_id_after_a_space(released: Server) -> None:
     first, second = released.client("me"), released.client(" me")
     first.session.eof_received()
     assert second.send(SendDirect(id=b"1", target=b"me")) != []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.reference_server.tmqp.simulated import WAITS, Line, Server, payloads, produce
-from tests.reference_server.tmqp.test_sockets import greeted, running, said
+from tests.reference_server.tmqp.test_sockets import greeted, listening, running
 from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.bodies import NodeList
 from wireproof.protocols.tmqp.replies import ServerPing
@@ -60,7 +60,7 @@ def nodes(server: Server, line: Line) -> list[Any]:
     return [(one.Name, one.Slave, one.Connected, one.Host) for one in body.rows]
 
 
-def test_what_is_told_of_nodes(link: Link) -> None:
+def test_what_is_reported_of_nodes(link: Link) -> None:
     assert nodes(link.slave, link.slave.client("s")) == [(b"", False, True, b"master:2633")]
     master = link.master.client("m")
     assert nodes(link.master, master) == [(b"slave", True, True, b"127.0.0.1")]
@@ -147,12 +147,12 @@ def test_two_servers_over_sockets(tmp_path: Path) -> None:
     master, slave = tmp_path / "master.yaml", tmp_path / "slave.yaml"
     master.write_text("nodes: {port: 0}")
     with running("--config", str(master)) as one:
-        address, beside = said(one), said(one)
+        address, beside = listening(one), listening(one)
         found = re.fullmatch(r"listening nodes tcp://127\.0\.0\.1:(\d+)", beside)
         assert found is not None
         slave.write_text(f'nodes: {{masters: ["127.0.0.1:{found[1]}"]}}')
         with running("--config", str(slave)) as other:
-            ports = [int(text.rpartition(":")[2]) for text in (address, said(other))]
+            ports = [int(text.rpartition(":")[2]) for text in (address, listening(other))]
             codec = Server().codec
             with socket.create_connection(("127.0.0.1", ports[0])) as reader:
                 greeted(reader)

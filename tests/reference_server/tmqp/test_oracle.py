@@ -116,7 +116,7 @@ STORED: tuple[Request, ...] = (
     produced(2, high_priority=1),
     produced(3),
 )
-TOLD = QueueInfo(**ASK, target=b"c", headers=ONE)
+REPORTED = QueueInfo(**ASK, target=b"c", headers=ONE)
 SUBSCRIBED = tuple(
     Subscribe(**ASK, target=one, content_type=1, headers=(Header(b"Channel-Name", b"c"), *ONE))
     for one in (b"ClientLeft", b"ClientDisconnected", b"QueueUpdated", b"MessageProduced", b"ChannelRemoved")
@@ -136,11 +136,11 @@ WRONG: dict[str, tuple[Step, ...]] = {
     "info-before": (on("a", *STORED, pulled(INFO)),),
     "clear-ignored": (
         on("a", *STORED, produced(5, high_priority=1)),
-        on("a", replace(pulled(), headers=(Header(b"Count", b"1"), CLEAR)), TOLD),
+        on("a", replace(pulled(), headers=(Header(b"Count", b"1"), CLEAR)), REPORTED),
     ),
     "pull-without-end": (on("a", *STORED, pulled()),),
     "never-acknowledged": (on("a", *STORED),),
-    "stored-not-counted": (on("a", *STORED, pulled(), TOLD),),
+    "stored-not-counted": (on("a", *STORED, pulled(), REPORTED),),
     "rule-counts-what-there-is": (on("a", *STORED, pulled()),),
     "push-loses": (on("a", PUSHED, produced(1)), on("b", Join(**ASK, target=b"c"))),
     "one-delivery-kept": (on("a", PUSHED, Join(target=b"c"), produced(1)),),
@@ -238,7 +238,7 @@ def test_what_comes_in_two_parts_counts_once_it_is_whole() -> None:
 def test_the_instant_of_a_time_out_is_left_open(beside: int) -> None:
     found = checked()
     do(found, (on("a", AWAITED), on("b", Join(target=b"c")), on("a", produced(1, pending_ack=1))))
-    do(found, (AdvanceStep(S + beside), on("b", ACK), AdvanceStep(2 * S), on("a", TOLD)))
+    do(found, (AdvanceStep(S + beside), on("b", ACK), AdvanceStep(2 * S), on("a", REPORTED)))
 
     assert found.connections == ["a", "b"]
 

@@ -39,7 +39,7 @@ def test_pulling(server: Server) -> None:
     assert no_content(line.send(pull("1"))) == [b"Empty"]
 
 
-def test_the_count_that_is_told(server: Server) -> None:
+def test_the_count_that_is_reported(server: Server) -> None:
     found = ready(server, b"a", b"b").send(pull("5"))
 
     assert {heading(one, b"Count") for one in found[:2]} == {b"2" if server.rules.counts_what_there_is else b"5"}

@@ -123,8 +123,8 @@ def test_push(server: Server) -> None:
     for body in (b"a", b"b"):
         one.send(produce(body))
     one.send(produce(b"high", high_priority=1))
-    told = info(server, one)
-    assert (told.Messages, told.PriorityMessages, told.Status) == (2, 1, b"push")
+    reported = info(server, one)
+    assert (reported.Messages, reported.PriorityMessages, reported.Status) == (2, 1, b"push")
     assert payloads(server.join(two)) == [b"high", b"a", b"b"]
     server.join(one)
     assert [m.one_delivery for m in [*two.take(), *one.send(produce(b"c")), *two.take()] if m.NAME == "MESSAGE"] == [
@@ -180,8 +180,8 @@ def test_what_a_release_does_not_count(released: Server) -> None:
     line = released.client("me")
     released.queue(line, Status=CACHE)
     line.send(produce(b"a"), produce(b"b", high_priority=1))
-    told = info(released, line)
-    assert (told.Messages, told.PriorityMessages, told.ReceivedMessages) == (0, 0, 2)
+    reported = info(released, line)
+    assert (reported.Messages, reported.PriorityMessages, reported.ReceivedMessages) == (0, 0, 2)
 
 
 def test_information_for_pending_acknowledge_alone(document: Server, released: Server) -> None:
@@ -218,8 +218,8 @@ def test_messages_expire(server: Server) -> None:
     server.wait(0.9)
     assert info(server, line).Messages == 1
     server.wait(0.2)
-    told = info(server, line)
-    assert (told.Messages, told.PriorityMessages, told.TimeoutMessages) == (0, 0, 2)
+    reported = info(server, line)
+    assert (reported.Messages, reported.PriorityMessages, reported.TimeoutMessages) == (0, 0, 2)
     assert server.service.state.held == 0
 
 
@@ -268,16 +268,16 @@ def test_clearing_by_priority(released: Server) -> None:
     assert (info(released, line).Messages, info(released, line).PriorityMessages) == (0, 1)
 
 
-def test_what_is_told_of_queues(server: Server) -> None:
+def test_what_is_reported_of_queues(server: Server) -> None:
     line = server.client("me")
     server.queue(line, Status=ROUND_ROBIN, RequestAcknowledge=True, AcknowledgeTimeout=7)
     server.queue(line, 2)
     (found,) = line.send(ListQueues(id=b"1", target=b"ch", **WAITS))
     listed: Any = server.codec.decode(QueueList, found.payload)  # type: ignore[attr-defined]
     assert [(one.Id, one.Status) for one in listed.rows] == [(1, b"roundrobin"), (2, b"broadcast")]
-    told = info(server, line)
+    reported = info(server, line)
     own = server.rules.reports_options_of_queue
-    assert (told.RequestAcknowledge, told.AcknowledgeTimeout) == ((True, 7) if own else (False, 15000))
+    assert (reported.RequestAcknowledge, reported.AcknowledgeTimeout) == ((True, 7) if own else (False, 15000))
     assert line.codes(ListQueues(id=b"1", target=b"none", **WAITS)) == [("RESPONSE", 404)]
 
 

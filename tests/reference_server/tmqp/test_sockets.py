@@ -43,7 +43,7 @@ def running(*options: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate(timeout=PATIENCE)
 
 
-def said(process: subprocess.Popen[str]) -> str:
+def listening(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().rstrip("\n")
 
@@ -57,7 +57,7 @@ def greeted(sock: socket.socket) -> bytes:
     return answer
 
 
-def test_help_tells_every_option() -> None:
+def test_help_lists_every_option() -> None:
     done = subprocess.run([*COMMAND, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True)
 
     for option in OPTIONS:
@@ -71,7 +71,7 @@ def test_tcp_tls_and_unix(tmp_path: Path) -> None:
     config.write_text("delivery: after-sent\n")
     options = ["--tls-cert", str(certificate), "--tls-key", str(key), "--unix", str(path), "--config", str(config)]
     with running("--profile", "doc", "--port", "0", *options) as process:
-        address, unix = said(process), said(process)
+        address, unix = listening(process), listening(process)
         port = int(address.removeprefix("listening tcp://127.0.0.1:"))
         assert unix == f"listening unix://{path}"
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain:

@@ -158,9 +158,9 @@ def check_time(tree: Tree) -> None:
     parts = tree if isinstance(tree, list) else [tree]
     if isinstance(tree, list) and len(parts) != 2:
         raise MalformedError("expected a time")
-    said = b" ".join(map(text, parts)).decode("latin-1")
+    sent = b" ".join(map(text, parts)).decode("latin-1")
     found = re.fullmatch(
-        r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?(?:Z|[+-]([01]\d|2[0-3]):[0-5]\d)?", said, re.A
+        r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?(?:Z|[+-]([01]\d|2[0-3]):[0-5]\d)?", sent, re.A
     )
     try:
         datetime.strptime(found[1] if found else "", "%Y-%m-%d %H:%M:%S")

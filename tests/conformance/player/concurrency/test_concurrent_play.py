@@ -165,7 +165,7 @@ def test_the_record_holds_the_drawing_and_alone_is_enough_to_judge_again() -> No
 QUERIES: dict[str, Any] = {**SPEC, "begin": [], "end": [], "of": [ASK], "requests": 2, "connections": 2, "keys": 1}
 
 
-def test_a_target_that_closes_is_failed_for_that_unless_what_it_said_is_worse() -> None:
+def test_a_target_that_closes_is_failed_for_that_unless_what_it_printed_is_worse() -> None:
     closing = ScriptedTarget({"p1": [b"\0", b"\0", b"\0", Kind.ENDED], "p2": [b"\0\0"]})
     outcome = closing.play(player(QUERIES))
 

@@ -51,11 +51,11 @@ def test_many_operations_still_fit_on_a_line() -> None:
 @pytest.mark.parametrize(
     ("key", "detail"), [(b"v-k1", "'v-k1'"), (b"", ""), (b"\x00\xff", "00ff"), ("é".encode(), "c3a9")]
 )
-def test_keys_are_told_as_text_where_they_are_text(key: bytes, detail: str) -> None:
+def test_keys_are_reported_as_text_where_they_are_text(key: bytes, detail: str) -> None:
     assert describer(key).key.startswith(detail)
 
 
-def test_messages_are_told_without_their_key_and_statuses_in_one_word() -> None:
+def test_messages_are_reported_without_their_key_and_statuses_in_one_word() -> None:
     detail = describer()
 
     assert detail.message(Insert(7, TTLType.SECONDS, 60, KEY)) == "INSERT(quota=7, ttl_type=seconds, ttl=60)"

@@ -32,7 +32,7 @@ def noise(turns: int) -> list[Any]:
     return rows
 
 
-def test_what_was_over_before_is_told_by_the_states_it_led_to() -> None:
+def test_what_was_over_before_is_reported_by_the_states_it_led_to() -> None:
     rows = [*noise(20), ("a", ("write", 50), "ok", 500, 501), ("c", READ, 19, 502, 503)]
     left = shrunk(history(*rows))
 

@@ -111,7 +111,7 @@ def test_a_search_that_did_not_end_is_unknown() -> None:
     assert judgement.detail == "unknown: no order of those on 'k' was found in 3 configurations of 10 operations"
 
 
-def test_a_fault_on_one_key_is_told_whatever_the_others_came_to() -> None:
+def test_a_fault_on_one_key_is_reported_whatever_the_others_came_to() -> None:
     other = [
         (name, Insert(1, TTLType.HOURS, 60, b"z"), reply, 0, NEVER) for name, reply in (("p8", OK), ("p9", REFUSED))
     ]

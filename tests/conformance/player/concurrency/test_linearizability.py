@@ -136,7 +136,7 @@ def test_many_operations_that_commute_are_few_configurations() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 3])
-def test_the_longest_order_is_told_when_none_explains_everything(length: int) -> None:
+def test_the_longest_order_is_reported_when_none_explains_everything(length: int) -> None:
     rows: list[Any] = [("a", write(at), "ok", 10 * at, 10 * at + 1) for at in range(1, length + 1)]
     search = check(history(*rows, ("b", READ, 99, 100, 101)), Register())
 

@@ -92,6 +92,6 @@ def test_a_write_holds_at_least_one_request_and_no_more_than_asked_for() -> None
         ({"seed": "moon"}, "seed: .*moon"),
     ],
 )
-def test_what_cannot_be_asked_is_told(changes: dict[str, Any], detail: str) -> None:
+def test_what_cannot_be_asked_is_reported(changes: dict[str, Any], detail: str) -> None:
     with pytest.raises(SymbolError, match=detail):
         workload(**changes).burst(1, 1)

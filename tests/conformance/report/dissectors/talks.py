@@ -85,22 +85,22 @@ def datagrams(place: tuple[str, str, str]) -> Iterator[tuple[str, bytes, Message
                 yield ("client" if frame["direction"] == "request" else "server", bytes.fromhex(frame["hex"]), message)
 
 
-def meant(message: Message, told: dict[str, Any]) -> dict[str, Any]:
+def expected_fields(message: Message, layout: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a message as plain values, those that the profile has and that say something."""
-    fields = [field for field in told["messages"][message.NAME]["fields"] if field[1] != "const"]
-    return {name: plain(getattr(message, name), told) for name, *_ in fields}
+    fields = [field for field in layout["messages"][message.NAME]["fields"] if field[1] != "const"]
+    return {name: plain(getattr(message, name), layout) for name, *_ in fields}
 
 
-def plain(found: Any, told: dict[str, Any]) -> Any:
+def plain(found: Any, layout: dict[str, Any]) -> Any:
     if isinstance(found, tuple):
-        return [plain(one, told) for one in found]
+        return [plain(one, layout) for one in found]
     if isinstance(found, Message):
-        return (found.NAME, meant(found, told))
+        return (found.NAME, expected_fields(found, layout))
     return found if isinstance(found, bytes) else int(found)
 
 
-def is_text(told: dict[str, Any], sender: str, name: str) -> bool:
+def is_text(layout: dict[str, Any], sender: str, name: str) -> bool:
     """Say whether a message is shown as text: what it says, or all requests of its link behind the first."""
-    links = [link for link in told["links"].values() if link["texts"]]
+    links = [link for link in layout["links"].values() if link["texts"]]
     asked = sender == "client" and any(name not in dict(link["opening"]) for link in links)
-    return asked or told["messages"][name].get("text", False)
+    return asked or layout["messages"][name].get("text", False)

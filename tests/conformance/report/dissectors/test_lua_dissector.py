@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.report.dissectors.talks import PLACES, datagrams, is_text, meant, plan, talks
+from tests.conformance.report.dissectors.talks import PLACES, datagrams, expected_fields, is_text, plan, talks
 from wireproof.conformance.report.dissectors.lua_dissector import lua_dissector
 
 Place = tuple[str, str, str]
@@ -91,23 +91,23 @@ def packets(shark: Wireshark, where: str, chunks: list[tuple[str, bytes]]) -> It
 
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.nightly)])
 def test_streams_of_the_vectors_are_read_as_our_codec_reads_them(place: Place, stride: int) -> None:
-    told, number = plan(place), 0
-    shark, where = Wireshark(lua_dissector(told)), f"tcp.port {told['port']}"
+    layout, number = plan(place), 0
+    shark, where = Wireshark(lua_dissector(layout)), f"tcp.port {layout['port']}"
     for talk in talks(place, stride):
         shark.reset()
         found = [
             (sender, one)
             for sender, one in packets(shark, where, talk.chunks)
-            if one[0].startswith(f"{told['protocol']} ") and not is_text(told, sender, one[0].split(" ")[1])
+            if one[0].startswith(f"{layout['protocol']} ") and not is_text(layout, sender, one[0].split(" ")[1])
         ]
-        ours = [(sender, one) for sender, one in talk.messages if not is_text(told, sender, one.NAME)]
+        ours = [(sender, one) for sender, one in talk.messages if not is_text(layout, sender, one.NAME)]
         assert sorted(one[0].split(" ")[1] for _, one in found) == sorted(one.NAME for _, one in ours), talk.name
         for side in ("client", "server"):
             mine = [one for sender, one in ours if sender == side]
             shown = [one for sender, one in found if sender == side]
             for message, (_, _, children) in zip(mine, shown, strict=True):
-                wanted = {name: listed(value) for name, value in meant(message, told).items()}
-                given = {**{key: [] for key in wanted}, **fields(children, list(wanted), told["protocol"])}
+                wanted = {name: listed(value) for name, value in expected_fields(message, layout).items()}
+                given = {**{key: [] for key in wanted}, **fields(children, list(wanted), layout["protocol"])}
                 assert given == wanted, talk.name
                 number += 1
     assert number > 100
@@ -121,13 +121,13 @@ def listed(value: Any) -> Any:
 
 
 def test_datagrams_of_the_vectors_are_read(place: Place) -> None:
-    told = plan(place)
-    shark = Wireshark(lua_dissector(told))
+    layout = plan(place)
+    shark = Wireshark(lua_dissector(layout))
     for sender, data, message in datagrams(place):
-        ((label, _, children),), _, info = shark.packet(f"udp.port {told['port']}", sender, data)
-        wanted = meant(message, told)
-        assert (label, info) == (f"{told['protocol']} {message.NAME}", message.NAME)
-        assert fields(children, list(wanted), told["protocol"]) == wanted
+        ((label, _, children),), _, info = shark.packet(f"udp.port {layout['port']}", sender, data)
+        wanted = expected_fields(message, layout)
+        assert (label, info) == (f"{layout['protocol']} {message.NAME}", message.NAME)
+        assert fields(children, list(wanted), layout["protocol"]) == wanted
 
 
 @pytest.mark.parametrize("version", ["lua51", "lua52", "lua53", "lua54"])
@@ -136,17 +136,17 @@ def test_it_runs_in_every_lua_that_wireshark_had(version: str) -> None:
     asked = b"\x01\x07\x00\x04\x3c\x00\x01k"
 
     found, left, info = shark.packet("tcp.port 9000", "client", asked + b"\x02\x05k")
-    answered, _, told = shark.packet("tcp.port 9000", "server", b"\x01")
+    answered, _, shown = shark.packet("tcp.port 9000", "server", b"\x01")
 
     assert (len(found), left, info) == (1, len(asked), "INSERT")
     assert dict((name, value) for name, value, _ in found[0][2])["throttr.quota"] == 7
-    assert told == "STATUS"
+    assert shown == "STATUS"
     assert dict((name, value) for name, value, _ in answered[0][2])["throttr.request_in"] == 1
 
 
-def test_bytes_that_are_no_message_are_told() -> None:
-    told = plan(("throttr", "7.3.2", "uint16"))
-    found, _, info = Wireshark(lua_dissector(told)).packet("tcp.port 9000", "client", b"\xff\xff")
+def test_bytes_that_are_no_message_are_reported() -> None:
+    layout = plan(("throttr", "7.3.2", "uint16"))
+    found, _, info = Wireshark(lua_dissector(layout)).packet("tcp.port 9000", "client", b"\xff\xff")
 
     assert found == [("throttr.unread", b"no request begins so", [])]
     assert info == " [no request begins so]"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.report.dissectors.talks import PLACES, datagrams, is_text, meant, plan, talks
+from tests.conformance.report.dissectors.talks import PLACES, datagrams, expected_fields, is_text, plan, talks
 from wireproof.conformance.report.dissectors.scapy_layer import scapy_layer
 
 pytest.importorskip("scapy")
@@ -27,10 +27,10 @@ def layer(place: Place) -> Any:
     return module
 
 
-def read(packet: Any, told: dict[str, Any]) -> dict[str, Any]:
+def read(packet: Any, layout: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a packet as plain values."""
-    fields = [field for field in told["messages"][packet.NAME]["fields"] if field[1] != "const"]
-    return {name: value(packet.getfieldval(named(name)), told) for name, *_ in fields}
+    fields = [field for field in layout["messages"][packet.NAME]["fields"] if field[1] != "const"]
+    return {name: value(packet.getfieldval(named(name)), layout) for name, *_ in fields}
 
 
 def named(name: str) -> str:
@@ -40,24 +40,24 @@ def named(name: str) -> str:
     return f"{name}_" if hasattr(Packet, name) else name
 
 
-def value(found: Any, told: dict[str, Any]) -> Any:
+def value(found: Any, layout: dict[str, Any]) -> Any:
     if isinstance(found, list):
-        return [value(one, told) for one in found]
-    return (found.NAME, read(found, told)) if hasattr(found, "NAME") else found
+        return [value(one, layout) for one in found]
+    return (found.NAME, read(found, layout)) if hasattr(found, "NAME") else found
 
 
 @pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.nightly)])
 def test_streams_of_the_vectors_are_read_as_our_codec_reads_them(place: Place, layer: Any, stride: int) -> None:
-    told, number = plan(place), 0
+    layout, number = plan(place), 0
     for talk in talks(place, stride):
         conversation = layer.Conversation()
         packets = [one for sender, data in talk.chunks for one in conversation.feed(sender, data)]
-        ours = [(sender, one) for sender, one in talk.messages if not is_text(told, sender, one.NAME)]
-        theirs = [one for one in packets if hasattr(one, "NAME") and not told["messages"][one.NAME].get("text")]
+        ours = [(sender, one) for sender, one in talk.messages if not is_text(layout, sender, one.NAME)]
+        theirs = [one for one in packets if hasattr(one, "NAME") and not layout["messages"][one.NAME].get("text")]
         assert [one.NAME for one in theirs] == [one.NAME for _, one in ours], talk.name
         for packet, (sender, message) in zip(theirs, ours, strict=True):
-            fields = read(packet, told)
-            assert (packet.sender, fields) == (sender, meant(message, told)), talk.name
+            fields = read(packet, layout)
+            assert (packet.sender, fields) == (sender, expected_fields(message, layout)), talk.name
             number += 1
     assert number > 100
 
@@ -65,10 +65,10 @@ def test_streams_of_the_vectors_are_read_as_our_codec_reads_them(place: Place, l
 def test_datagrams_of_the_vectors_are_read(place: Place, layer: Any) -> None:
     found = list(datagrams(place))
     assert bool(found) == any(link["transport"] == "datagram" for link in plan(place)["links"].values())
-    told = plan(place)
+    layout = plan(place)
     for sender, data, message in found:
-        fields = read(packet := layer.datagram(sender, data), told)
-        assert (packet.NAME, fields) == (message.NAME, meant(message, told))
+        fields = read(packet := layer.datagram(sender, data), layout)
+        assert (packet.NAME, fields) == (message.NAME, expected_fields(message, layout))
 
 
 def test_what_is_read_can_be_built_from_its_fields(place: Place, layer: Any) -> None:
@@ -77,15 +77,14 @@ def test_what_is_read_can_be_built_from_its_fields(place: Place, layer: Any) -> 
     for talk in talks(place, 9):
         conversation = layer.Conversation()
         for packet in [one for sender, data in talk.chunks for one in conversation.feed(sender, data)]:
-            told = plan(place)["messages"].get(getattr(packet, "NAME", ""), {"fields": [[0, "nested"]]})
-            if any(field[1] == "nested" for field in told["fields"]) or ("lead" in packet.fields and not packet.lead):
+            layout = plan(place)["messages"].get(getattr(packet, "NAME", ""), {"fields": [[0, "nested"]]})
+            if any(field[1] == "nested" for field in layout["fields"]) or ("lead" in packet.fields and not packet.lead):
                 continue
-            names = [named(field[0]) for field in told["fields"]]
+            names = [named(field[0]) for field in layout["fields"]]
             again = type(packet)(**{name: packet.getfieldval(name) for name in names})
             assert read(type(packet)(bytes(again)), plan(place)) == read(packet, plan(place)), talk.name
-            number += (
-                bytes(again) == packet.original
-            )  # a size in a longer form than it needs is written in the shortest
+            # a size in a longer form than it needs is written in the shortest
+            number += bytes(again) == packet.original
     assert number > 30
 
 

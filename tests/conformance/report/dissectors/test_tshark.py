@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conformance.report.dissectors.talks import PLACES, Talk, is_text, meant, plan, talks
+from tests.conformance.report.dissectors.talks import PLACES, Talk, expected_fields, is_text, plan, talks
 from wireproof.conformance.report.dissectors.lua_dissector import lua_dissector
 
 pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -23,26 +23,30 @@ MAX_SEGMENT = 60_000
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 def test_tshark_reads_the_vectors_as_our_codec_does(place: Place, streams: int, tmp_path: Path) -> None:
     scapy = pytest.importorskip("scapy.all")
-    told, told_of = plan(place), {}
+    layout, by_port = plan(place), {}
     packets = []
     for number, talk in zip(range(streams), talks(place, 4), strict=False):
-        told_of[FIRST_PORT + number] = talk
-        packets += stream(scapy, FIRST_PORT + number, told["port"], talk)
+        by_port[FIRST_PORT + number] = talk
+        packets += stream(scapy, FIRST_PORT + number, layout["port"], talk)
     script, capture = tmp_path / "dissector.lua", tmp_path / "capture.pcap"
-    script.write_text(lua_dissector(told))
+    script.write_text(lua_dissector(layout))
     scapy.wrpcap(str(capture), packets)
 
-    found = shown(script, capture, told)
+    found = shown(script, capture, layout)
 
-    for port, talk in told_of.items():
+    for port, talk in by_port.items():
         for side in ("client", "server"):
-            ours = [one for sender, one in talk.messages if sender == side and not is_text(told, side, one.NAME)]
-            given = [one for sender, *one in found.get(port, []) if sender == side and not is_text(told, side, one[0])]
+            ours = [one for sender, one in talk.messages if sender == side and not is_text(layout, side, one.NAME)]
+            given = [
+                one for sender, *one in found.get(port, []) if sender == side and not is_text(layout, side, one[0])
+            ]
             assert [name for name, _ in given] == [one.NAME for one in ours], talk.name
             for message, (_, fields) in zip(ours, given, strict=True):
-                wanted = {name: value for name, value in meant(message, told).items() if isinstance(value, int)}
+                wanted = {
+                    name: value for name, value in expected_fields(message, layout).items() if isinstance(value, int)
+                }
                 assert wanted.items() <= fields.items(), talk.name
-    assert len(told_of) >= 20
+    assert len(by_port) >= 20
 
 
 def stream(scapy: Any, port: int, server: int, talk: Talk) -> list[Any]:
@@ -70,13 +74,13 @@ def stream(scapy: Any, port: int, server: int, talk: Talk) -> list[Any]:
     return made
 
 
-def shown(script: Path, capture: Path, told: dict[str, Any]) -> dict[int, list[tuple[str, str, Any]]]:
+def shown(script: Path, capture: Path, layout: dict[str, Any]) -> dict[int, list[tuple[str, str, Any]]]:
     """Return what tshark shows: by the client's port its messages as (sender, name, numbers by field)."""
     words = ["tshark", "-X", f"lua_script:{script}", "-r", str(capture), "-T", "pdml"]
     done = subprocess.run(words, capture_output=True, timeout=100, check=True)
     assert b"Lua" not in done.stderr.replace(b"lua_script", b""), done.stderr.decode()
     found: dict[int, list[tuple[str, str, Any]]] = {}
-    protocol = told["protocol"]
+    protocol = layout["protocol"]
     for packet in ElementTree.fromstring(done.stdout):
         values = {one.get("name"): one.get("show", "") for one in packet.iter("field")}
         assert "_ws.lua.error" not in values

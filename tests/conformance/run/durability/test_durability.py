@@ -125,7 +125,7 @@ def test_mutants_name_promises_and_are_served_by_name() -> None:
         ("namechan", "no-such-program {port} {data}", "cannot start 'no-such-program'"),
     ],
 )
-def test_wrong_usage_is_told(protocol: str, words: str, message: str) -> None:
+def test_wrong_usage_is_reported(protocol: str, words: str, message: str) -> None:
     done = CliRunner().invoke(command, [protocol, "--listener", "unix://{data}/hook", "--target-command", words])
 
     assert done.exit_code == 2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from wireproof.conformance.run.durability.promises import Keeps, Ledger, Replayed, broken_by, damaged_in
+from wireproof.conformance.run.durability.promises import Keeps, KnownMessages, Replayed, broken_by, damaged_in
 
 
-def ledger() -> Ledger:
-    known = Ledger(published=dict.fromkeys((b"a", b"b", b"c", b"d"), 0), acknowledged={b"a": None, b"c": None})
+def known_messages() -> KnownMessages:
+    known = KnownMessages(published=dict.fromkeys((b"a", b"b", b"c", b"d"), 0), acknowledged={b"a": None, b"c": None})
     known.saw(1, b"a")
     known.saw(2, b"b")
     return known
@@ -31,11 +31,11 @@ def ledger() -> Ledger:
     ],
 )
 def test_each_promise(found: Replayed, keeps: Keeps, broken: list[str]) -> None:
-    assert [one.promise for one in broken_by(ledger(), found, keeps)] == broken
+    assert [one.promise for one in broken_by(known_messages(), found, keeps)] == broken
 
 
 def test_two_subscribers_that_saw_one_id_with_two_bodies_break_the_ids() -> None:
-    known = ledger()
+    known = known_messages()
     known.saw(2, b"c")
 
     found = broken_by(known, [(1, b"a"), (2, b"b"), (3, b"c")], Keeps.SEEN)
@@ -44,12 +44,12 @@ def test_two_subscribers_that_saw_one_id_with_two_bodies_break_the_ids() -> None
 
 
 def test_after_damage_only_what_is_delivered_counts() -> None:
-    assert not damaged_in(ledger(), [(3, b"c")])
-    assert [one.promise for one in damaged_in(ledger(), [(3, b"c!")])] == ["whole"]
+    assert not damaged_in(known_messages(), [(3, b"c")])
+    assert [one.promise for one in damaged_in(known_messages(), [(3, b"c!")])] == ["whole"]
 
 
 def test_a_comparison_takes_what_was_replayed_for_the_next_one() -> None:
-    known = ledger()
+    known = known_messages()
     known.replayed([(1, b"a"), (2, b"b"), (3, b"c")])
 
     assert [one.promise for one in broken_by(known, [(1, b"a"), (2, b"b")], Keeps.SEEN)] == ["seen", "acknowledged"]

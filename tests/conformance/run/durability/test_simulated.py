@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same() -> None:
     assert first == again != other
 
 
-def test_a_breach_has_what_was_said_and_read() -> None:
+def test_a_breach_has_what_was_sent_and_read() -> None:
     _, breach = next(breaches("restart-half-of-the-last", 1))
 
     spoken = protocol("namechan")
@@ -107,7 +107,7 @@ def test_files_are_limited_for_one_life_only() -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE) == (before[1], before[1])
 
 
-def test_a_server_that_does_not_start_is_told() -> None:
+def test_a_server_that_does_not_start_is_reported() -> None:
     def never(clock: VirtualClock, data: Path) -> Service:
         raise ValueError("data: locked")
 

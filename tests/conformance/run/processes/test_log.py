@@ -29,7 +29,7 @@ def test_only_what_came_since_the_last_start_is_read(log: Log) -> None:
     log.close()
 
 
-def test_listeners_beside_are_told_by_name(log: Log) -> None:
+def test_listeners_beside_are_reported_by_name(log: Log) -> None:
     log.begin("start 1")
     printed(log, "listening old unix:///gone\n")
     log.begin("start 2")
@@ -49,14 +49,14 @@ def test_the_end_of_a_long_log_is_read(log: Log) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["==7==ERROR: AddressSanitizer: heap-use-after-free on 0x1", "thread 'main' panicked at x"]
+    "message", ["==7==ERROR: AddressSanitizer: heap-use-after-free on 0x1", "thread 'main' panicked at x"]
 )
-def test_the_line_that_names_a_cause_of_death_is_not_lost_before_many_others(log: Log, said: str) -> None:
+def test_the_line_that_names_a_cause_of_death_is_not_lost_before_many_others(log: Log, message: str) -> None:
     log.begin("start 1")
-    printed(log, f"fine\n{said}\n" + "redzone\n" * 50 + "ABORTING\n")
+    printed(log, f"fine\n{message}\n" + "redzone\n" * 50 + "ABORTING\n")
 
-    assert log.last_lines(3) == [said, "redzone", "ABORTING"]
-    assert log.last_lines(60)[:2] == ["fine", said]
+    assert log.last_lines(3) == [message, "redzone", "ABORTING"]
+    assert log.last_lines(60)[:2] == ["fine", message]
     log.close()
 
 

@@ -38,7 +38,7 @@ def test_the_address_is_the_one_it_says() -> None:
         assert address.startswith("tcp://127.0.0.1:")
 
 
-def test_a_server_that_is_told_its_port_need_say_nothing() -> None:
+def test_a_server_that_is_given_its_port_need_say_nothing() -> None:
     with started(LISTENS + STAYS, "{port}") as server:
         assert server.address.port > 0
         assert server.death() is None
@@ -78,7 +78,7 @@ def test_a_line_that_is_not_finished_is_no_address() -> None:
         pass
 
 
-def test_an_address_that_cannot_be_read_is_told() -> None:
+def test_an_address_that_cannot_be_read_is_reported() -> None:
     source = f"print('listening somewhere', flush=True); import time; {STAYS}"
     with pytest.raises(StartError, match="got 'somewhere'"), started(source):
         pass
@@ -90,7 +90,7 @@ def test_an_address_nobody_listens_at_is_not_ready() -> None:
         pass
 
 
-def test_a_server_that_ends_at_once_is_told_with_what_it_printed() -> None:
+def test_a_server_that_ends_at_once_is_reported_with_what_it_printed() -> None:
     with (
         pytest.raises(StartError, match="ended with exit code 1\nno room"),
         running_server(python("import sys; sys.exit('no room')")),
@@ -140,7 +140,7 @@ if not os.path.exists({str(once)!r}):
         ("os._exit(139)", "ended with exit code 139 (a shell's way to say SIGSEGV)"),
     ],
 )
-def test_how_it_died_is_told(does: str, death: str) -> None:
+def test_how_it_died_is_reported(does: str, death: str) -> None:
     with started(
         f"{LISTENS}s.accept(); s.accept(); print('goodbye', file=sys.stderr, flush=True); {does}", "{port}"
     ) as server:

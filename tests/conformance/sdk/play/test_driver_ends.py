@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wireproof.conformance.model.outcome import Outcome, Place
+from wireproof.conformance.model.outcome import FailurePlace, Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.play.driver_ends import ENOUGH, LOST, HopelessThings, spoils
@@ -22,7 +22,7 @@ QUIETLY = [{**ASK, "answer": "refused"}, {"close": "a"}]
 HANGS = Outcome(Verdict.HANG, Trace(), extra={LOST: True})
 UNTOLD = Outcome(Verdict.FAIL, Trace(), expected="the event message with {}", got="none in 5 s")
 PASS = Outcome(Verdict.PASS, Trace())
-TOLD = Outcome(Verdict.PASS, Trace([TraceEvent(1, "a", Kind.REPORTED, b'{"event": "message"}')]))
+REPORTED = Outcome(Verdict.PASS, Trace([TraceEvent(1, "a", Kind.REPORTED, b'{"event": "message"}')]))
 
 
 def case(steps: Sequence[dict[str, Any]]) -> Case:
@@ -43,7 +43,7 @@ def case(steps: Sequence[dict[str, Any]]) -> Case:
         ([(CLOSES, HANGS)] * ENOUGH + [(CLOSES, PASS)], CLOSES, False),
         ([(PUSHES, UNTOLD)] * ENOUGH, PUSHES, True),
         ([(PUSHES, UNTOLD)] * ENOUGH, UNJUDGED, False),
-        ([(PUSHES, UNTOLD)] * ENOUGH + [(PUSHES, TOLD)], PUSHES, False),
+        ([(PUSHES, UNTOLD)] * ENOUGH + [(PUSHES, REPORTED)], PUSHES, False),
     ],
 )
 def test_what_was_never_done_is_held_back_and_nothing_else(
@@ -76,6 +76,6 @@ ANSWERED = {**ASK, "answer": "refused"}
 def test_a_request_spoils_the_next_answer_where_nothing_else_was_asked(
     steps: list[dict[str, Any]], reply_to: str, byte: int | None, found: str
 ) -> None:
-    place = Place(reply_to, "status", frozenset({"PURGE", "QUERY"}))
+    place = FailurePlace(reply_to, "status", frozenset({"PURGE", "QUERY"}))
 
     assert spoils(case(steps), Outcome(Verdict.FAIL, Trace(), byte=byte, place=place)) == found

@@ -108,7 +108,7 @@ def test_pushes_go_on_their_own_line_and_answers_on_that_of_the_request() -> Non
     assert written == [("a.data", "01010300000074006d"), ("a", "01"), ("a.data", "01010300000074006d")]
 
 
-def test_what_an_sdk_need_not_tell_must_be_right_when_it_does() -> None:
+def test_what_an_sdk_need_not_report_must_be_right_when_it_does() -> None:
     step = {"say": {"push": {"priority": 1, "topic": "t", "message": "m"}}}
     fields = {"topic": {"hex": "74"}, "message": {"hex": "6d"}}
 
@@ -193,7 +193,7 @@ def test_what_is_never_answered_is_reported_done() -> None:
     assert play(case(step), instead(act.AwaitReport, failed))[0].verdict is Verdict.FAIL
 
 
-def test_an_operation_of_two_requests_is_told_whole_and_its_second_half_awaited() -> None:
+def test_an_operation_of_two_requests_is_reported_whole_and_its_second_half_awaited() -> None:
     data = {"REPL_DATA": {"priority": 1, "timestamp": 2, "message": "m"}}
     waiting = {"RESPONSE": {"code": "OK_WAITING"}}
     step = {"ask": {"PUBLISH_REPL": {"topic": "t"}}, "then": data, "interim": waiting, "answer": FINE}
@@ -287,7 +287,7 @@ def test_the_end_that_was_asked_for_may_be_reported_without_a_code() -> None:
     assert play(asked, instead(act.AwaitReport, DriverAnswer(1, {})))[0].verdict is Verdict.FAIL
 
 
-def test_byte_and_field_are_told_where_a_body_holds_two_fields() -> None:
+def test_byte_and_field_are_reported_where_a_body_holds_two_fields() -> None:
     blame = {"topic": "PSRT-PUBLISH-4", "topic_size": "PSRT-CLIENT-14"}
     step = {"ask": {"PUBLISH": {"priority": 127, "topic": "t", "message": "m"}}, "answer": FINE, "blame": blame}
 

@@ -80,7 +80,7 @@ async def connected(listener: Listener, data: bytes = b"") -> tuple[asyncio.Stre
     ("first", "rest", "link"), [(b"\xee", b"\xab\0", "data"), (b"\xee", b"\xaa\0", ""), (b"x", b"", "")]
 )
 @in_a_loop
-async def test_a_stream_is_told_by_its_first_bytes_however_they_come(first: bytes, rest: bytes, link: str) -> None:
+async def test_a_stream_is_recognised_by_its_first_bytes_in_any_pieces(first: bytes, rest: bytes, link: str) -> None:
     async with opened() as listener:
         _, writer = await connected(listener, first)
         if rest:

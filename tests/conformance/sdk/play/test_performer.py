@@ -155,7 +155,7 @@ async def test_what_would_end_the_driver_again_is_held_back() -> None:
 
 
 @in_a_loop
-async def test_a_driver_that_does_not_answer_tells_what_it_did_meanwhile() -> None:
+async def test_a_driver_that_does_not_answer_reports_what_it_did_meanwhile() -> None:
     found = await played("hangs", {"sdk-test/purge": STEPS["sdk-test/purge"]})
 
     assert found[0]["extra"]["hang"]["busy"] is False
@@ -192,7 +192,7 @@ async def test_a_driver_that_the_case_before_left_hanging_is_not_the_hang_of_the
 
 
 @in_a_loop
-async def test_what_is_asked_behind_an_answer_that_was_left_lying_follows_from_that() -> None:
+async def test_what_is_asked_after_an_answer_that_was_left_lying_follows_from_that() -> None:
     asked = {"ask": {"QUERY": {"key": "k"}}, "answer": "refused"}
     found = await played(
         "leaves-answers",
@@ -210,7 +210,7 @@ async def test_what_is_asked_behind_an_answer_that_was_left_lying_follows_from_t
 
 
 @in_a_loop
-async def test_nothing_is_said_of_how_an_sdk_closes_that_closes_nothing() -> None:
+async def test_nothing_is_reported_of_how_an_sdk_closes_that_closes_nothing() -> None:
     (found,) = await played("keeps-open", {"sdk-test/leave": [*QUERY, {"leave": "a"}]})
 
     assert (found["verdict"], found["got"]) == ("unsupported", "unsupported: nothing is closed")

@@ -21,7 +21,7 @@ def script(variant: str = "uint16", profile: str = "7.3.2", **variables: Any) ->
     return ReplyScript(Symbols(protocol("throttr"), profile, variant, case="c", namespace="n", variables=variables))
 
 
-def said(node: Any) -> tuple[ScriptedItem, ...]:
+def sent(node: Any) -> tuple[ScriptedItem, ...]:
     found: Any = CaseReader(FORMS).read(tuple[ScriptedItem, ...], node, ())
     return found
 
@@ -54,10 +54,10 @@ def test_each_byte_of_a_request_belongs_to_a_field(message: Any, fields: list[st
     assert [field_at(codec, message, at) for at in range(len(codec.encode(message)))] == fields
 
 
-def test_a_push_is_one_that_sdks_hand_on_and_its_fields_begin_behind_its_length() -> None:
+def test_a_push_is_one_that_sdks_hand_on_and_its_fields_begin_after_its_length() -> None:
     symbols = Symbols(protocol("namechan"), "1", "standard", case="c", namespace="n", variables={})
     pushed, answer = ReplyScript(symbols).pieces(
-        said([{"push": {"id": 1, "topic": 3, "body": "ab"}}, {"SUBSCRIBED": {"id": 3, "topic": "t"}}])
+        sent([{"push": {"id": 1, "topic": 3, "body": "ab"}}, {"SUBSCRIBED": {"id": 3, "topic": "t"}}])
     )
 
     assert pushed.data.hex() == "0000000f020000000000000001000000036162"
@@ -79,7 +79,7 @@ def test_a_push_is_one_that_sdks_hand_on_and_its_fields_begin_behind_its_length(
         (CutAt(99), [7]),
     ],
 )
-def test_bytes_are_cut_as_told_and_none_is_lost(cut: Any, sizes: list[int]) -> None:
+def test_bytes_are_cut_as_asked_and_none_is_lost(cut: Any, sizes: list[int]) -> None:
     pieces = [ReplyPiece(b"abcd", fields=(1, 4)), ReplyPiece(b"efg", fields=(2,))]
 
     found = segments(pieces, cut)
@@ -95,7 +95,7 @@ def test_a_cut_that_is_none_is_refused(cut: Any) -> None:
 
 def test_tables_and_requests_are_written_in_few_words() -> None:
     made = script()
-    (piece,) = made.pieces(said(
+    (piece,) = made.pieces(sent(
         {"STATS_REPLY": {"fragments": [{"each": {"f": [1, 2]}, "of": {"fragment": "f", "rows": [
             {"each": {"i": [1, 3]}, "of": {"key": "k{f}{i}", "*": "i"}}]}}]}}
     ))  # fmt: skip
@@ -105,11 +105,11 @@ def test_tables_and_requests_are_written_in_few_words() -> None:
         [(b"k11", 1), (b"k12", 2), (b"k13", 3)],
         [(b"k21", 1), (b"k22", 2), (b"k23", 3)],
     ]
-    assert made.requests(said({"times": 2, "of": {"QUERY": {"key": "k"}}})) == [Query(b"k")] * 2
+    assert made.requests(sent({"times": 2, "of": {"QUERY": {"key": "k"}}})) == [Query(b"k")] * 2
 
 
 def test_numbers_counted_up_differ_from_each_other() -> None:
-    (piece,) = script().pieces(said({"INFO_REPLY": {"*": {"from": 9}, "version": "1"}}))
+    (piece,) = script().pieces(sent({"INFO_REPLY": {"*": {"from": 9}, "version": "1"}}))
     values = [getattr(piece.message, name) for name in piece.message.__struct_fields__]  # type: ignore[union-attr]
 
     assert values[:3] == [9, 10, 11]
@@ -117,7 +117,7 @@ def test_numbers_counted_up_differ_from_each_other() -> None:
 
 
 def test_a_message_sent_slowly_is_one_message_in_two_pieces() -> None:
-    pieces = script().pieces(said({"slowly": {"push": {"channel": "c", "payload": "p"}}, "at": 2, "pause": 0.5}))
+    pieces = script().pieces(sent({"slowly": {"push": {"channel": "c", "payload": "p"}}, "at": 2, "pause": 0.5}))
 
     assert [(one.data.hex(), one.message is None, one.pause) for one in pieces] == [
         ("1901", True, None),

@@ -101,7 +101,7 @@ def test_a_wrong_byte_names_clause_step_byte_and_both_texts() -> None:
         (act.Got(QUERY + b"\2"), Verdict.FAIL),
     ],
 )
-def test_what_was_not_sent_is_told_from_what_was_sent_wrong(got: act.Got, verdict: Verdict) -> None:
+def test_what_was_not_sent_is_distinguished_from_what_was_sent_wrong(got: act.Got, verdict: Verdict) -> None:
     assert play(case(ASK), instead(act.Receive, got))[0].verdict is verdict
 
 
@@ -154,9 +154,7 @@ def test_what_an_sdk_carries_may_differ_by_field(numbers: dict[str, str], verdic
 
 
 @pytest.mark.parametrize(("binary_safe", "verdict"), [(True, Verdict.FAIL), (False, Verdict.UNSUPPORTED)])
-def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
-    binary_safe: bool, verdict: Verdict
-) -> None:
+def test_an_sdk_that_carries_text_only_need_not_report_bytes_that_are_none(binary_safe: bool, verdict: Verdict) -> None:
     hello, garbled = (
         Hello("wireproof.driver/1", HELLO.sdk, "throttr", ("7.3.2",), ("uint16",), OPERATIONS, binary_safe, "255"),
         {"text": "\ufffd"},
@@ -171,7 +169,7 @@ def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
 
 
 @pytest.mark.parametrize(("ttl", "verdict"), [("60", Verdict.UNSUPPORTED), ("61", Verdict.FAIL)])
-def test_an_sdk_that_carries_text_only_must_tell_of_all_else(ttl: str, verdict: Verdict) -> None:
+def test_an_sdk_that_carries_text_only_must_report_all_else(ttl: str, verdict: Verdict) -> None:
     hello = replace(HELLO, binary_safe=False)
     value = {"ask": {"GET": {"key": "k"}}, "answer": {"GET_REPLY": {"ttl_type": 4, "ttl": 60, "value": {"hex": "ff"}}}}
     detail = DriverAnswer(1, {"ttl_type": "seconds", "ttl": ttl, "value": {"text": "?"}})
@@ -209,7 +207,7 @@ def test_what_must_be_refused_is_refused_and_nothing_sent(came: bytes, answer: D
         (act.Died("gone"), Verdict.CRASH),
     ],
 )
-def test_a_push_is_told_of_with_all_it_says(event: Any, verdict: Verdict) -> None:
+def test_a_push_is_reported_with_all_it_says(event: Any, verdict: Verdict) -> None:
     step = {"say": {"push": {"channel": "c", "payload": "p"}}}
 
     assert play(case(step), instead(act.NextEvent, event))[0].verdict is verdict

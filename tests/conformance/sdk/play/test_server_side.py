@@ -37,7 +37,7 @@ def test_a_ping_is_answered_at_once_and_left_out() -> None:
     assert (server_side.take(), server_side.messages) == (PUBLISH, [])
 
 
-def test_a_ping_behind_requests_is_answered_behind_their_replies() -> None:
+def test_a_ping_after_requests_is_answered_after_their_replies() -> None:
     server_side = opened()
 
     assert server_side.received(PUBLISH + NOP + SUBSCRIBE + NOP) == b""
@@ -108,7 +108,7 @@ def test_a_ping_that_is_held_is_answered_before_what_is_written_next() -> None:
 
 
 @pytest.mark.parametrize("early", [b"", b"\x16\3\1"])
-def test_what_came_behind_the_request_for_tls_is_the_first_of_it(early: bytes) -> None:
+def test_what_came_after_the_request_for_tls_is_the_first_of_it(early: bytes) -> None:
     server_side = ServerSide(PROTOCOL.links["data"], CODEC)
     server_side.received(b"\xee\xab\1" + early)
 
@@ -119,7 +119,7 @@ def test_what_came_behind_the_request_for_tls_is_the_first_of_it(early: bytes) -
     assert (server_side.take(33), server_side.messages) == (bytes(33), [])
 
 
-def test_whatever_comes_on_a_data_socket_behind_the_token_is_kept() -> None:
+def test_whatever_comes_on_a_data_socket_after_the_token_is_kept() -> None:
     server_side = opened("data")
     server_side.received(b"\xee\xab\0" + bytes(33))
     server_side.wrote(b"\xee\xab\1\0\1")
@@ -188,7 +188,7 @@ def test_what_says_nothing_is_left_out_and_what_is_not_answered_waits_for_nothin
     assert len(server_side.replies) == 2
 
 
-def test_what_is_left_out_behind_a_request_is_not_counted_where_messages_are_taken() -> None:
+def test_what_is_left_out_after_a_request_is_not_counted_where_messages_are_taken() -> None:
     server_side = opened()
 
     server_side.received(PUBLISH + NOP + SUBSCRIBE + NOP, answered=False)
