@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache, cached_property
 from itertools import islice
+from random import Random
 from typing import Any
 from zlib import crc32
 
@@ -27,6 +28,8 @@ from wireproof.fuzz.invariants.codec_invariants import (
     check_written,
     pieces,
 )
+from wireproof.fuzz.invariants.dialogue import Dialogue
+from wireproof.fuzz.invariants.frame_limits import check_limit_here, enlarged
 from wireproof.fuzz.invariants.other_readings import check_prefixes, check_runs_of_requests
 from wireproof.fuzz.invariants.redrawn import check_redrawn
 from wireproof.fuzz.seeds import by_state, exchanges, requests
@@ -52,6 +55,8 @@ MEANING = frozenset({ErrorCode.BAD_VALUE, ErrorCode.BAD_STATUS})
 """Errors of a frame that is read well and says what may not be said."""
 SHORTEST = 3
 MOST_PENDING = 7
+DIALOGUES = 8
+"""Dialogues of each server's endpoint that are seeds."""
 FRAME_LIMIT = 1 << 20
 NO_FRAME = b"\x16\x03\x01\x00"
 """The beginning of a TLS record: a seed for states in which nothing else may follow."""
@@ -70,6 +75,7 @@ class CodecCheck(Enum):
     REDRAWN = "encode what was read with another value"
     SEGMENTATION = "read the stream in pieces"
     ECONOMY = "count bytes copied and memory"
+    DIALOGUE = "let both sides speak to each other"
 
 
 RARE_CHECKS = {
@@ -78,6 +84,7 @@ RARE_CHECKS = {
     CodecCheck.ECONOMY: 2,
     CodecCheck.LIMIT: 6,
     CodecCheck.REDRAWN: 8,
+    CodecCheck.DIALOGUE: 4,
 }
 """Check -> of how many in 256 inputs it runs: a check 20 times as slow as decoding a frame runs less often."""
 CHECK_BY_BYTE = [what for what, times in RARE_CHECKS.items() for _ in range(times)]
@@ -155,12 +162,20 @@ class Endpoint:
 
     def check_limit(self, data: bytes) -> None:
         """Decode the first frame of a stream under limits near its size. Raises `InvariantError`."""
+        if self.is_stream and not (self.stands_alone or self.is_client) and self.known:
+            asked = enlarged(self.codec, self.known[data[2] % len(self.known)], data[3:])
+            if asked is not None:
+                check_limit_here(self._under, asked, self.codec.encode(asked))
         if self.is_stream and self.stands_alone:
             pending, stream = self.parts(data)
             assert self._decode is not None
             request = pending[0] if pending else None
             check_limit(self._decode, stream, self.codec.layout, request)
             check_prefixes(self._decode, stream, FRAME_LIMIT, request)
+
+    def _under(self, limit: int) -> Connection:
+        """Return a server's connection in the state of `path` with that frame limit."""
+        return connections_after(self.link, self.codec, self.path, max_frame=limit)[1]
 
     def check_written(self, data: bytes) -> None:
         """Read the whole stream; its messages must encode to the bytes they were read from.
@@ -217,6 +232,14 @@ class Endpoint:
         pending, stream = self.parts(data)
         cuts = _cuts(data[1] % CUTS, len(stream)) if self.is_stream else ()
         check_economy(lambda: self.connection(pending), stream, cuts)
+
+    def check_dialogue(self, data: bytes) -> None:
+        """Let both sides speak to each other as the input draws it. Raises `InvariantError`."""
+        if self.is_client or not self.is_stream or not self.known:
+            return
+        sides = connections_after(self.link, self.codec, self.path, max_frame=FRAME_LIMIT)
+        messages = examples(self.protocol, self.profile, self.variant)
+        Dialogue(self.link, self.codec, sides, self.known, messages).play(data[3:])
 
     def parts(self, data: bytes) -> tuple[list[Request], bytes]:
         """Return the pending requests and the stream of an input."""
@@ -284,6 +307,7 @@ CHECKS = {
     CodecCheck.WRITTEN: Endpoint.check_written,
     CodecCheck.SEGMENTATION: Endpoint.check_segmentation,
     CodecCheck.ECONOMY: Endpoint.check_economy,
+    CodecCheck.DIALOGUE: Endpoint.check_dialogue,
 }
 BY_BYTE = tuple(CHECKS[what] for what in CHECK_BY_BYTE)
 
@@ -333,6 +357,8 @@ def seeds(name: str) -> Iterator[bytes]:
                 yield bytes([number, len(one.received) & 0xFF, len(picked)]) + picked + one.received
         if by_state(name, endpoint.profile, endpoint.variant):
             yield from _examples(name, number, endpoint)
+        if not endpoint.is_client:
+            yield from (bytes([number]) + Random(f"{number} {one}").randbytes(50) for one in range(DIALOGUES))
 
 
 def _examples(name: str, number: int, endpoint: Endpoint) -> Iterator[bytes]:

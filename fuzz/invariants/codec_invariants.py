@@ -51,6 +51,8 @@ Make = Callable[[], Connection]
 """Makes a connection in the state in which a stream is read."""
 LARGE_LIMIT = 1 << 40
 """A frame limit that no input exceeds by what it announces in the sizes of most fields."""
+LATE = 3
+"""Of so many chunks one is not read before the next one."""
 PARTS_A_BYTE = 8
 """Most field values from one byte of a stream: more would be memory that grows faster than its input."""
 
@@ -73,16 +75,19 @@ def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
     return [data[start:stop] for start, stop in pairwise(places) if start < stop]
 
 
-def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) -> StreamReading:
+def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False, is_late: bool = False) -> StreamReading:
     """Feed chunks and the end of the stream, and read all events after each chunk. Raises `InvariantError`.
 
-    Offsets count from the current position of the connection; `tls` allows it to hand over to TLS.
+    Offsets count from the current position of the connection; `tls` allows it to hand over to TLS. With `is_late` one
+    chunk of three is not read before the next one comes.
     """
     accounting = _ByteAccounting(connection)
     try:
-        for chunk in (*chunks, b""):
+        for number, chunk in enumerate((*chunks, b"")):
             connection.receive_data(chunk)
             accounting.fed += len(chunk)
+            if is_late and chunk and number % LATE == 1:
+                continue
             while (event := connection.next_event()) is not NEED_DATA:
                 assert isinstance(event, Message | EndOfStream)
                 accounting.note(event)
@@ -157,7 +162,9 @@ def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool
     """Read `data` whole and cut at `cuts`; return the reading. Raises `InvariantError`."""
     chunks = pieces(data, cuts)
     whole = read(make(), [data] if data else [], tls=tls)
-    if len(chunks) > 1 and (cut := read(make(), chunks, tls=tls)) != whole:
+    for is_late in (False, True) if len(chunks) > 1 else ():
+        if (cut := read(make(), chunks, tls=tls, is_late=is_late)) == whole:
+            continue
         first = next((i for i, (a, b) in enumerate(zip(whole.events, cut.events, strict=False)) if a != b), None)
         at = min(len(whole.events), len(cut.events)) if first is None else first
         raise InvariantError(

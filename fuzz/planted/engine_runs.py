@@ -27,6 +27,9 @@ __all__ = ["EngineRun", "EngineRuns", "PlantedEngine", "RunStatus", "engines_for
 QUIET, FOUND = 0, 1
 GRACE_S = 180.0
 """Seconds beyond its time that an engine may take to load seeds and to reduce what it found."""
+MOST_STRETCH = 8.0
+SPELL_S = 0.1
+"""Seconds of processor time that the load of the machine is measured with."""
 KEPT = 400
 """Characters kept of what an engine said at its end."""
 
@@ -90,18 +93,26 @@ def engines_for(fault: PlantedFault, protocols: Sequence[str]) -> list[PlantedEn
     return [PlantedEngine(name, one) for name in chosen for one in (modelled if name in needy else mine)]
 
 
+def stretched(seconds: int) -> int:
+    """Return the seconds in which this process gets `seconds` of processor time, as busy as the machine is now."""
+    began, spent = time.monotonic(), time.process_time()
+    while time.process_time() - spent < SPELL_S:
+        pass
+    return round(seconds * min(max((time.monotonic() - began) / SPELL_S, 1.0), MOST_STRETCH))
+
+
 class EngineRuns:
-    """Runs engines on the code of a workbench, each for `seconds`."""
+    """Runs engines on the code of a workbench, each for about `seconds` of processor time."""
 
     def __init__(self, bench: Workbench, seconds: int, seed: int) -> None:
         self._bench, self._seconds, self._seed = bench, seconds, seed
 
     def run(self, engine: PlantedEngine) -> EngineRun:
         """Run one engine until it ends."""
-        began = time.monotonic()
+        began, given = time.monotonic(), stretched(self._seconds)
         with TemporaryDirectory(prefix="wireproof-planted-") as scratch:
             folder = Path(scratch)
-            code, output = self._ended(self._command(engine, folder), folder)
+            code, output = self._ended(self._command(engine, folder, given), folder, given)
             seconds = time.monotonic() - began
             finding = _first_finding(folder / "findings")
         if finding is not None:
@@ -112,7 +123,7 @@ class EngineRuns:
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "")
         return EngineRun(engine, status, 0, seconds, last[:KEPT])
 
-    def _ended(self, command: Sequence[str], folder: Path) -> tuple[int | None, str]:
+    def _ended(self, command: Sequence[str], folder: Path, seconds: int) -> tuple[int | None, str]:
         """Return the exit code and the output of a command; None for one that does not end in time."""
         with (folder / "output").open("w+") as output:
             process = subprocess.Popen(
@@ -125,7 +136,7 @@ class EngineRuns:
                 start_new_session=True,
             )
             try:
-                code: int | None = process.wait(self._seconds + GRACE_S)
+                code: int | None = process.wait(seconds + GRACE_S)
             except subprocess.TimeoutExpired:
                 code = None
             finally:
@@ -135,10 +146,10 @@ class EngineRuns:
             output.seek(0)
             return code, output.read()
 
-    def _command(self, engine: PlantedEngine, folder: Path) -> list[str]:
+    def _command(self, engine: PlantedEngine, folder: Path, seconds: int) -> list[str]:
         words = [sys.executable, "-P", "-m", "wireproof", "fuzz", engine.name]
         words += [engine.protocol] if engine.name != SCHEDULER else []
-        words += ["--time", str(self._seconds), "--seed", str(self._seed), "--findings", str(folder / "findings")]
+        words += ["--time", str(seconds), "--seed", str(self._seed), "--findings", str(folder / "findings")]
         match engine.name:
             case "machine":
                 words += ["--preset", "deep", "--database", str(folder / "examples")]

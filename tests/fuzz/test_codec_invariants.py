@@ -131,6 +131,13 @@ class SeesChunks(ServerConnection):
         super().receive_data(bytes(data).replace(b"a", b"b") if len(data) < 4 else data)
 
 
+class LosesUnread(ServerConnection):
+    """Spoils what comes while a whole frame waits to be read."""
+
+    def receive_data(self, data: Any) -> None:
+        super().receive_data(data[:-1] + b"?" if data and self.buffered >= len(TWO) // 2 else data)
+
+
 @pytest.mark.parametrize(
     ("make", "invariant"),
     [
@@ -139,11 +146,12 @@ class SeesChunks(ServerConnection):
         (GoesBack, "consumption is monotone"),
         (Repeats, "consumption is monotone: QUERY of no bytes at 0"),
         (SeesChunks, "whole is any segmentation"),
+        (LosesUnread, "whole is any segmentation"),
     ],
 )
 def test_a_wrong_reader_breaks(make: Callable[[Any], Connection], invariant: str) -> None:
     with pytest.raises(InvariantError, match=invariant):
-        invariants.check_stream(lambda: make(CODEC), TWO, cuts=[3, 7])
+        invariants.check_stream(lambda: make(CODEC), TWO, cuts=[3, 5, 7])
 
 
 def test_a_message_larger_than_its_bytes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

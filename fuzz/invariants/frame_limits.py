@@ -1,0 +1,65 @@
+"""The invariant of frame limits on connections whose decoding depends on states: one byte too many is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.protocols import Connection, LocalProtocolError, RemoteProtocolError, Request
+from wireproof.protocols.connection import MINIMUM_FRAME_LIMIT
+from wireproof.protocols.errors import ErrorCode
+from wireproof.protocols.fields import Blob, Rest, is_bytes
+
+__all__ = ["check_limit_here", "enlarged"]
+
+MORE = 1024
+"""Most bytes by which an enlarged frame exceeds the smallest limit."""
+
+
+def enlarged(codec: Any, request: Request, source: bytes) -> Request | None:
+    """Return a request with a field so long that limits near the size of its frame can be set; None if none can be."""
+    fields = [(name, kind) for name, kind in codec.layout(type(request)).fields if is_bytes(kind)]
+    wide = [name for name, kind in fields if isinstance(kind, Rest) or (isinstance(kind, Blob) and _holds(kind))]
+    wide = wide or [name for name, kind in fields if not isinstance(kind, Blob)]
+    if not wide:
+        return None
+    size = MINIMUM_FRAME_LIMIT + int.from_bytes(source[1:3]) % MORE
+    name = wide[source[0] % len(wide)] if source else wide[0]
+    changed = msgspec.structs.replace(request, **{name: b"l" * size})
+    try:
+        codec.encode(changed)
+    except LocalProtocolError:
+        return None
+    return changed
+
+
+def _holds(kind: Blob) -> bool:
+    return kind.size.maximum >= MINIMUM_FRAME_LIMIT + MORE
+
+
+def check_limit_here(under: Callable[[int], Connection], request: Request, data: bytes) -> None:
+    """Read a request under a limit of its size, and one byte less: it is taken, and refused. Raises `InvariantError`.
+
+    `under` makes a connection with a limit. What is refused for another reason is not judged.
+    """
+    taken = _read(under(len(data)), data)
+    if taken != request:
+        if taken == ErrorCode.FRAME_TOO_LARGE and _read(under(2 * len(data)), data) == request:
+            detail = f"{len(data)} bytes of {request.NAME} under a limit of as many: {taken}"
+            raise InvariantError("a frame of the limit is taken", detail, request.NAME)
+        return
+    refused = _read(under(len(data) - 1), data)
+    if refused != ErrorCode.FRAME_TOO_LARGE:
+        detail = f"{request.NAME} of {len(data)} bytes, {len(data) - 1} are allowed: {refused}"
+        raise InvariantError("a frame beyond the limit is refused", detail[:400], request.NAME)
+
+
+def _read(connection: Connection, data: bytes) -> object:
+    connection.receive_data(data)
+    try:
+        return connection.next_event()
+    except RemoteProtocolError as error:
+        return error.code

@@ -1,0 +1,54 @@
+"""Limits of frames on connections with states: kept to the byte, and a limit that is off by one is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from wireproof.fuzz.invariants.frame_limits import check_limit_here, enlarged
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.parser_input import Endpoint, combinations
+from wireproof.protocols import Connection, Request
+
+
+def _endpoints(name: str) -> list[Endpoint]:
+    return [one for one in combinations(name) if one.is_stream and not (one.is_client or one.stands_alone)]
+
+
+def _asked(endpoint: Endpoint) -> list[Request]:
+    some = (enlarged(endpoint.codec, one, b"\1\2\3") for one in endpoint.known[:40])
+    return [one for one in some if one is not None]
+
+
+@pytest.mark.parametrize("name", ["psrt", "tmqp", "namechan"])
+def test_limits_are_kept_to_the_byte(name: str) -> None:
+    asked = 0
+    for endpoint in _endpoints(name):
+        for request in _asked(endpoint):
+            check_limit_here(endpoint._under, request, endpoint.codec.encode(request))
+            asked += 1
+    assert asked
+
+
+@pytest.mark.parametrize(("off", "oracle"), [(1, "beyond the limit is refused"), (-1, "of the limit is taken")])
+@pytest.mark.parametrize("name", ["psrt", "tmqp", "namechan"])
+def test_a_limit_that_is_off_by_one_is_found(name: str, off: int, oracle: str) -> None:
+    found = 0
+    for endpoint in _endpoints(name):
+
+        def under(limit: int, endpoint: Endpoint = endpoint) -> Connection:
+            return endpoint._under(limit + off)
+
+        broken = [str(one) for asked in _asked(endpoint) if (one := _broken(under, asked, endpoint))]
+        assert all(oracle in one for one in broken)
+        found += len(broken)
+    assert found
+
+
+def _broken(under: Callable[[int], Connection], request: Request, endpoint: Endpoint) -> InvariantError | None:
+    try:
+        check_limit_here(under, request, endpoint.codec.encode(request))
+    except InvariantError as broken:
+        return broken
+    return None
