@@ -192,7 +192,7 @@ class Session:
         from wireproof.conformance.run.serving import ServingCheck
 
         run, timeout = self._run, self._settings.timeout
-        return asyncio.run(ServingCheck(self._plan.suite, address, Spoken(run.profile, run.variant))(timeout))
+        return asyncio.run(ServingCheck(self._plan.suite, Spoken(run.profile, run.variant))(address, timeout))
 
     @contextmanager
     def _turn(self, *, exclusive: bool) -> Iterator[None]:

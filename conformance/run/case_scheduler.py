@@ -107,14 +107,14 @@ class CaseScheduler:
         """Case and segmentation of each play that was begun beside plays of whole cases."""
         self._others_under_way, self._others_ended = 0, 0.0
         """How many plays under other segmentations are under way, and when the last one ended."""
-        self._quiet, self._timeouts = Quiet(plan, driver), Timeouts(plan, driver.address)
+        self._quiet, self._timeouts = Quiet(plan, driver), Timeouts(plan)
         self._lost: list[tuple[Case, Outcome, float]] = []
         """Cases that lost the target while others were under way, and could not be retried."""
         self._reported: set[str] = set()
         """Cases that have the record of their whole play."""
         self._announced = False
         """Whether it was said that the target is gone."""
-        self._serving = ServingCheck(plan.suite, driver.address, Spoken(plan.run.profile, plan.run.variant))
+        self._serving = ServingCheck(plan.suite, Spoken(plan.run.profile, plan.run.variant))
         self.available = Availability(self.serves, plan.notify)
         route = plan.settings.route
         self._room = Room(route.at_once and max(1, route.at_once - 1), SETTLE + route.round_trip)
@@ -146,7 +146,7 @@ class CaseScheduler:
         await self.play_concurrently([case for case in cases if not case.exclusive])
         first, self._doubtful = self._doubtful, []
         failed = [case for case, outcome, _ in first if outcome.verdict in DISTURBED]
-        waited = [] if self.gone else await self._timeouts.find(failed)
+        waited = [] if self.gone else await self._timeouts.find(self.driver.address, failed)
         late = [one[0] for one in first if one[0] in waited or self._is_due_beside_others(*one)]
         self._doubtful = [one for one in first if one[0] not in late]
         await self.play_concurrently(late, attempt=1)
@@ -355,7 +355,7 @@ class CaseScheduler:
 
     async def serves(self, timeout: float | None = None) -> bool:
         """Say whether a new client gets an answer within `timeout` seconds, those of the run by default."""
-        return await self._serving(timeout or self.plan.settings.timeout)
+        return await self._serving(self.driver.address, timeout or self.plan.settings.timeout)
 
     def stop(self, why: str) -> None:
         """Report what was not played to its end, once the run was ended before its cases were; `why` as `Bounds.over`.

@@ -19,28 +19,29 @@ __all__ = ["ServingCheck"]
 
 
 class ServingCheck:
-    """The questions of one run; call it with the seconds that an answer may take."""
+    """The questions of one run; call it with the target's address, another after each restart, and a time-out."""
 
-    def __init__(self, suite: Suite, address: Address, spoken: Spoken) -> None:
-        self._suite, self._address, self._spoken = suite, address, spoken
-        self._questions: list[Callable[[float], Awaitable[bool]]] = [self._sync, self._probe]
+    def __init__(self, suite: Suite, spoken: Spoken) -> None:
+        self._suite, self._spoken = suite, spoken
+        self._questions: list[Callable[[Address, float], Awaitable[bool]]] = [self._sync, self._probe]
 
-    async def __call__(self, timeout: float) -> bool:
-        """Say whether a new client gets any answer to one of the questions."""
+    async def __call__(self, address: Address, timeout: float) -> bool:
+        """Say whether a new client gets any answer to one of the questions within `timeout` seconds."""
         for question in list(self._questions):
-            if await question(timeout if question == self._questions[0] else min(timeout, SECOND_QUESTION)):
+            patience = timeout if question == self._questions[0] else min(timeout, SECOND_QUESTION)
+            if await question(address, patience):
                 self._questions.sort(key=lambda one: one != question)
                 return True
         return False
 
-    async def _sync(self, timeout: float) -> bool:
+    async def _sync(self, address: Address, timeout: float) -> bool:
         symbols = probe_symbols(self._suite, self._spoken.profile, self._spoken.variant)
         with suppress(OSError, ProtocolError):
-            async with session(symbols, self._address, timeout) as ask:
+            async with session(symbols, address, timeout) as ask:
                 return await ask.is_answered(symbols.protocol.link.sync_request())
         return False
 
-    async def _probe(self, timeout: float) -> bool:
+    async def _probe(self, address: Address, timeout: float) -> bool:
         with suppress(OSError):
-            return bool((await answer_to_probe(self._suite, self._address, timeout))[0])
+            return bool((await answer_to_probe(self._suite, address, timeout))[0])
         return False

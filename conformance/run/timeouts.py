@@ -37,23 +37,23 @@ NEAR = 0.15
 class Timeouts:
     """What is known of the time-outs of the target of one run."""
 
-    def __init__(self, plan: Plan, address: Address) -> None:
-        self._plan, self._address = plan, address
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         probed: Mapping[str, Any] = plan.suite.probe.get("timeouts", {})
         self._open = {name: spec for name, spec in probed.items() if name in plan.settings.undeclared}
         """Those that were not declared and not looked for yet."""
         self._other: set[str] = set()
         """Those that are not what is assumed."""
 
-    async def find(self, failed: Sequence[Case]) -> list[Case]:
-        """Look once for the time-outs that failed cases read; return those that must be played again.
+    async def find(self, address: Address, failed: Sequence[Case]) -> list[Case]:
+        """Look once at the target for the time-outs that failed cases read; return those that must be played again.
 
         The plan has what was found, and says so. A time-out longer than anybody waits is unknown where the document
         names no bound.
         """
         known = {name: self._plan.suite.parameters[name] for case in failed for name in parameters_in(case, self._open)}
         for name, assumed in known.items():
-            found = await measured_timeout(self._address, self._open.pop(name), assumed.value)
+            found = await measured_timeout(address, self._open.pop(name), assumed.value)
             settings = self._plan.settings
             if found is not None:
                 parameters = {**(settings.parameters or {}), name: found}

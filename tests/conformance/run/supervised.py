@@ -108,9 +108,10 @@ def run(
     restarts: int = 50,
     sleeps: set[str] | None = None,
     server: FakeServer | None = None,
+    kind: type[FakeDriver] = FakeDriver,
 ) -> tuple[dict[str, Record], FakeDriver]:
     server = server or FakeServer()
-    driver = FakeDriver(server, jobs, ends)
+    driver = kind(server, jobs, ends)
     driver.sleeps = sleeps or set()
     suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, [*cases, STAYS_UP], Settings())

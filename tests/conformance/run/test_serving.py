@@ -34,8 +34,8 @@ class Server:
 def checked(server: Server, times: int = 1) -> list[bool]:
     async def main() -> list[bool]:
         async with serving(server) as address:
-            check = ServingCheck(SUITE, address, SPOKEN)
-            return [await check(0.5) for _ in range(times)]
+            check = ServingCheck(SUITE, SPOKEN)
+            return [await check(address, 0.5) for _ in range(times)]
 
     return asyncio.run(main())
 
@@ -60,3 +60,14 @@ def test_a_server_without_any_answer_does_not_serve() -> None:
 
     assert checked(server) == [False]
     assert server.asked == ["sync", "probe"]
+
+
+def test_a_server_that_was_started_again_elsewhere_is_asked_there() -> None:
+    async def main() -> list[bool]:
+        check = ServingCheck(SUITE, SPOKEN)
+        async with serving(Server(b"", b"\0")) as before:
+            found = [await check(before, 0.5)]
+        async with serving(Server(b"", b"\0")) as after:
+            return [*found, await check(before, 0.5), await check(after, 0.5)]
+
+    assert asyncio.run(main()) == [True, False, True]

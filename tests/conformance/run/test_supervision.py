@@ -21,11 +21,13 @@ from tests.conformance.run.supervised import (
 )
 from tests.conformance.scripted import ASK, make_case
 from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.runner import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import choice_of
+from wireproof.conformance.run.serving import ServingCheck
 from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Record, Run
@@ -263,6 +265,28 @@ def test_one_that_answers_nobody_is_as_good_as_dead(monkeypatch: pytest.MonkeyPa
     assert crashes(found) == {"made/4"}
     assert others(found) == {"pass"}
     assert "answered nobody any more" in found["made/4"]["got"]
+
+
+def test_after_a_restart_the_server_is_asked_where_it_is_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Address, Address]] = []
+    server = FakeServer()
+
+    class Silent(FakeDriver):
+        async def play(self, player: Player) -> Outcome:
+            if player.case.id == "made/4" and self.server.starts > 1:
+                return Outcome(Verdict.HANG, Trace(), Guilty.TARGET, got="nothing in 5 s")
+            return await super().play(player)
+
+    async def answers(self: ServingCheck, address: Address, timeout: float) -> bool:
+        asked.append((address, server.address))
+        return address == server.address
+
+    monkeypatch.setattr(ServingCheck, "__call__", answers)
+    records, _ = run(some(6), lambda _, case: case == "made/2", server=server, jobs=1, kind=Silent)
+
+    assert asked
+    assert all(address == where for address, where in asked)
+    assert (records["made/2"]["verdict"], records["made/4"]["verdict"]) == ("crash", "hang")
 
 
 def test_what_is_measured_comes_last_and_each_time_on_a_fresh_server() -> None:
