@@ -45,7 +45,7 @@ def closing_report(
     """Print it. `where`: the folder of the run."""
     run = plan.run
     if plan.stopped:
-        left = sum(is_unplayed(one["got"]) for one in records)
+        left = sum(is_unplayed(one) for one in records)
         click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
     show_causes(console, causes_of(records), where)
     console.print(summary_table(run, records))
@@ -53,7 +53,7 @@ def closing_report(
         console.print(summary, soft_wrap=True)
     for line in comparison.lines:
         click.echo(line, err=True)
-    played = {one["case"] for one in records if not is_unplayed(one["got"])}
+    played = {one["case"] for one in records if not is_unplayed(one)}
     bad = {one["case"] for one in failing(records)} & played
     for line in hint(run, bad, played):
         console.print(line, soft_wrap=True)

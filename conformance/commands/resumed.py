@@ -64,6 +64,6 @@ def _for_good(records: Sequence[Record]) -> list[Record]:
     judged = {
         one["case"]
         for one in records
-        if one["delivery"] == "whole" and one["verdict"] not in AGAIN and not is_unplayed(one["got"])
+        if one["delivery"] == "whole" and one["verdict"] not in AGAIN and not is_unplayed(one)
     }
     return [one for one in records if one["case"] in judged and one["verdict"] not in AGAIN]

@@ -284,8 +284,8 @@ def closing_line(result: str, records: Sequence[Record], run: Run, folder: objec
     played are counted apart.
     """
     cases = len({one["case"] for one in records})
-    unplayed = sum(is_unplayed(one["got"]) for one in records)
-    failed = len({one["case"] for one in failing(records) if not is_unplayed(one["got"])})
+    unplayed = sum(is_unplayed(one) for one in records)
+    failed = len({one["case"] for one in failing(records) if not is_unplayed(one)})
     unsupported = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
     counted = f"{cases} cases" + (f" ({unsupported} unsupported)" if unsupported else "")
     if others := len(records) - cases:

@@ -107,7 +107,8 @@ async def detected(suite: Suite, address: Address, timeout: float) -> list[Spoke
     answer, end = await answer_to_probe(suite, address, timeout)
     found = _speakers(suite, answer)
     if not found:
-        unknown = _unknown(suite, address, answer, end)
+        asked = f"nothing to test at {address}: asked what it speaks, {_what_came(answer, end)}"
+        unknown = _unknown(suite, address, answer, end) if answer else asked
         raise ProbeError(f"{unknown}; name the profile and variant with --profile and --variant")
     return found
 

@@ -12,6 +12,8 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.verdict.last_words import in_frame
 
 RUN_ENDED = "the run ended: "
+SERVES = "a target that serves"
+"""What was expected of a case that was not begun because the target ended, or would end again."""
 BUSY, IDLE = 0.2, 0.05
 """Seconds of CPU in a second from which a process is busy, where others want the processor, too, and below which it
 waits."""
@@ -80,12 +82,12 @@ class Death:
 
 def not_played(why: str) -> Outcome:
     """Return the outcome of a case that was not begun; `why` as in "it ..."."""
-    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
+    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected=SERVES, got=f"it {why}")
 
 
-def is_unplayed(got: object) -> bool:
-    """Say whether this is what a record has of a case that the run ended before."""
-    return str(got).startswith(RUN_ENDED)
+def is_unplayed(record: Mapping[str, Any]) -> bool:
+    """Say whether a record is of a case that was not begun: the run ended before it, or the target did."""
+    return record["expected"] == SERVES or str(record["got"]).startswith(RUN_ENDED)
 
 
 def ended_early(why: str, first: Outcome | None = None) -> Outcome:
@@ -101,9 +103,8 @@ def ended_early(why: str, first: Outcome | None = None) -> Outcome:
 def held_back(cause: str, detail: str, sends: str) -> Outcome:
     """Return the outcome of a case that was not begun: it sends what ended the target in the case `cause`."""
     got = f"it was not played: it sends {sends}, and so did what ended the target before; in {cause} it {detail}"
-    expected = "a target that serves"
     extra = {"held_back": cause, "sends": sends}
-    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected=expected, got=got, extra=extra)
+    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected=SERVES, got=got, extra=extra)
 
 
 def ended_the_process(outcome: Outcome, end: ProcessEnd) -> Outcome:

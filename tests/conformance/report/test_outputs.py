@@ -17,7 +17,14 @@ from wireproof.conformance.report.baseline import (
     failing,
     read_baseline,
 )
-from wireproof.conformance.report.console import console_of, score, segmentation_summary, show_causes, summary_table
+from wireproof.conformance.report.console import (
+    closing_line,
+    console_of,
+    score,
+    segmentation_summary,
+    show_causes,
+    summary_table,
+)
 from wireproof.conformance.report.outputs import (
     JOURNAL,
     KeptEvidence,
@@ -31,6 +38,7 @@ from wireproof.conformance.report.outputs import (
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.causes import causes_of
+from wireproof.conformance.verdict.crashes import ended_early, held_back, not_played
 from wireproof.conformance.verdict.records import Run, completed
 
 RUN = Run("throttr", "7.1.0", "uint16", "tcp://h:1", "x|y<b>", "`1`")
@@ -56,6 +64,18 @@ EVERY = [
     for verdict in ("pass", "lenient", "fail", "unsupported", "untestable", "crash", "hang", "harness_error")
     for level in ("MUST", "SHOULD", "MAY")
 ]
+
+
+def test_what_was_not_begun_is_counted_apart_from_what_failed() -> None:
+    left = [not_played("died once more after 40 restarts"), held_back("a/b", "died", "QUERY"), ended_early("no time")]
+    unplayed = [
+        record(f"insert/{number}", "untestable", expected=one.expected, got=one.got) for number, one in enumerate(left)
+    ]
+    line = closing_line(
+        "failed", [record("insert/bad", "fail"), record("insert/unprepared", "untestable"), *unplayed], RUN, ""
+    )
+
+    assert line.startswith("failed: 5 cases; 2 MUST or SHOULD failed; 3 not played; ")
 
 
 def test_junit_is_xml_whatever_the_texts_hold(tmp_path: Path) -> None:

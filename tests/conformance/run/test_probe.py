@@ -73,7 +73,8 @@ async def streams_for_ever(reader: Any, writer: Any) -> None:
 @pytest.mark.parametrize(
     ("handle", "detail"),
     [
-        (servers.never_answers, "0 bytes came"), (servers.closes, "0 bytes came"),
+        (servers.never_answers, "nothing to test .* 0 bytes came in "),
+        (servers.closes, "nothing to test .* 0 bytes came, then it closed"),
         (servers.babbles, 'bytes came .*485454502f'), (servers.resets, "1 byte came .*reset"),
         (streams_for_ever, "speaks no known profile"),
     ],
