@@ -100,4 +100,8 @@ MUTANTS = (
     mutant("again-without-messages", "On a later connection nothing is handed on.", "25",
            first("Client._prepare", "self.times = self.__dict__.get('times', 0) + 1"),
            first("Client._pushed", "if self.times > 1: return")),
+    mutant("part-survives-the-loss", "What came of a message before a loss is read before what comes on the next connection.",
+           "22", first("Link.eof_received", "rest = bytes(self._codec._buffer.gathered) or bytes(self._codec._buffer.data[self._codec._buffer.at : self._codec._buffer.end])",
+                 "type(self).left = rest"),
+           first("Link.data_received", "data, type(self).left = vars(type(self)).get('left', b'') + data, b''")),
 )  # fmt: skip

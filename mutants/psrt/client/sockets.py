@@ -64,4 +64,8 @@ MUTANTS = (
            after("Session.begin",
                  'self._data = await self._listen(token, lambda why: control.fail(type(why)(f"the data socket: '
                  '{why}")))', "try: await self._listen(token, lambda why: None)", "except Exception: pass")),
+    mutant("part-survives-the-loss", "What came of a message before a loss is read before what comes on the next connection.",
+           "CLIENT-8 CLIENT-19", first("Link.eof_received", "rest = bytes(self._codec._buffer.gathered) or bytes(self._codec._buffer.data[self._codec._buffer.at : self._codec._buffer.end])",
+                 "type(self).left = rest"),
+           first("Link.data_received", "data, type(self).left = vars(type(self)).get('left', b'') + data, b''")),
 )  # fmt: skip

@@ -46,4 +46,8 @@ MUTANTS = (
            edit("Client._remember", "self._kept.pop(key, None)", "pass")),
     mutant("joins-what-was-refused", "What could not be joined is joined again.", "CLIENT-28",
            before("Client.ask", "done = None", "self._remember(request)")),
+    mutant("part-survives-the-loss", "What came of a message before a loss is read before what comes on the next connection.",
+           "CLIENT-26", first("Link.eof_received", "rest = bytes(self._codec._buffer.gathered) or bytes(self._codec._buffer.data[self._codec._buffer.at : self._codec._buffer.end])",
+                 "type(self).left = rest"),
+           first("Link.data_received", "data, type(self).left = vars(type(self)).get('left', b'') + data, b''")),
 )  # fmt: skip
