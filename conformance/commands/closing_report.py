@@ -14,7 +14,7 @@ from wireproof.conformance.report.console import (
     closing_line,
     segmentation_summary,
     show_causes,
-    summary_table,
+    show_table,
     unsupported_summary,
 )
 from wireproof.conformance.run.runner import Plan
@@ -48,7 +48,7 @@ def closing_report(
         left = sum(is_unplayed(one) for one in records)
         click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
     show_causes(console, causes_of(records), where)
-    console.print(summary_table(run, records))
+    show_table(console, run, records)
     if summary := segmentation_summary(records, plan.tally):
         console.print(summary, soft_wrap=True)
     for line in comparison.lines:

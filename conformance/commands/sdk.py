@@ -23,7 +23,7 @@ from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
 from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
-from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
+from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, show_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunFolder
 from wireproof.conformance.run.bounds import time_is_over
@@ -238,7 +238,7 @@ class _SdkTest:
         records = self.records
         write_ci_files(self.options, run, records)  # first: whoever reads what is printed may stop reading
         show_causes(self.console, causes_of(records), where)
-        self.console.print(summary_table(run, records))
+        show_table(self.console, run, records)
         for line in comparison.lines:
             click.echo(line, err=True)
         click.echo(closing_line(RESULTS[code], records, run, where))

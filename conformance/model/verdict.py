@@ -23,7 +23,7 @@ class Verdict(StrEnum):
     UNSUPPORTED = "unsupported"
     """The target declares that it lacks an optional feature."""
     UNTESTABLE = "untestable"
-    """A prerequisite failed or the harness came too late to tell; never green."""
+    """A prerequisite failed or the harness came too late to decide; never green."""
     CRASH = "crash"
     """The target stopped serving."""
     HANG = "hang"

@@ -115,7 +115,7 @@ class Player:
         talk, verdict, guilty, got = self.talk, stop.verdict, Guilty.TARGET, stop.got
         if verdict is Verdict.FAIL and talk.latest is not None and talk.now > talk.latest:
             verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
-            got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
+            got += f" (asked {talk.now - talk.latest:.3f} s too late to decide)"
         if talk.given and talk.carrier.segmentation.plain and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
         elif verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:

@@ -16,6 +16,7 @@ from pathlib import Path
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
 from wireproof.conformance.suite.names import near
 from wireproof.conformance.verdict.causes import Cause, causes_of
+from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.records import Record
 
 __all__ = [
@@ -154,8 +155,13 @@ def compare(
     bad = {one["case"] for one in failing(records)}
     causes = causes_of(records) if names else []
     forgiven = {one["case"] for cause in causes for one in _forgiven(cause, names)} | (names & bad)
-    played = {one["case"] for one in records if one["verdict"] != Verdict.UNSUPPORTED}
-    asked = {clause for one in records if one["verdict"] != Verdict.UNSUPPORTED for clause in one["clauses"]}
+    played = {one["case"] for one in records if one["verdict"] != Verdict.UNSUPPORTED and not is_unplayed(one)}
+    asked = {
+        clause
+        for one in records
+        if one["verdict"] != Verdict.UNSUPPORTED and not is_unplayed(one)
+        for clause in one["clauses"]
+    }
     broken = {cause.clause for cause in causes}
     lasting = {name for name in names if not baseline.entries[name].sometimes}
     stale = (lasting & played) - bad | (lasting & asked & set(known_clauses)) - broken

@@ -153,11 +153,11 @@ def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
 
 
 def _ended(first: Record, process: Mapping[str, Any]) -> str:
-    """Return how a process ended, what it said, and where in its own code."""
+    """Return how a process ended, what it printed, and where in its own code."""
     if first.get("extra", {}).get("hang") or "death" not in process:
         return str(first["got"]).split(";")[0]
-    said = f": {process['said']}" if process.get("said") else ", and said nothing"
-    return f"it {process['death']}{in_frame(process)}{said}"
+    words = f": {process['said']}" if process.get("said") else ", and printed nothing"
+    return f"it {process['death']}{in_frame(process)}{words}"
 
 
 def _evidence(record: Record) -> Iterator[str]:
@@ -221,13 +221,14 @@ def score(records: Sequence[Record]) -> str:
     return f"{passed}/{len(scored)}" + (f" ({left} left out)" if left else "")
 
 
-def summary_table(run: Run, records: Sequence[Record]) -> Table:
-    """Return the table of groups by level, for cases sent whole; plays under other segmentations have their own column.
+def show_table(console: Console, run: Run, records: Sequence[Record]) -> None:
+    """Print what was tested, then groups by level, for cases sent whole; other segmentations have their own column.
 
     A MAY shows how many answers were observed, not a score.
     """
     title = f"{run.implementation} {run.implementation_version}: {run.protocol} {run.profile} {run.variant}"
-    table = Table(title=title, title_justify="left")
+    console.print(escape(title), soft_wrap=True, highlight=False)
+    table = Table()
     table.add_column("group")
     for level in (Level.MUST, Level.SHOULD):
         table.add_column(level, justify="right")
@@ -242,7 +243,7 @@ def summary_table(run: Run, records: Sequence[Record]) -> Table:
         table.add_row(group, *_cells(members, segmentations=segmentations))
     table.add_section()
     table.add_row("all", *_cells(records, segmentations=segmentations), style="bold")
-    return table
+    console.print(table)
 
 
 def _cells(records: Sequence[Record], *, segmentations: bool) -> list[str]:
@@ -285,18 +286,20 @@ def closing_line(result: str, records: Sequence[Record], run: Run, folder: objec
     """
     cases = len({one["case"] for one in records})
     unplayed = sum(is_unplayed(one) for one in records)
-    failed = len({one["case"] for one in failing(records) if not is_unplayed(one)})
+    bad = [one for one in failing(records) if not is_unplayed(one)]
+    failed = {one["case"] for one in bad if one["verdict"] != Verdict.UNTESTABLE}
+    untestable = len({one["case"] for one in bad} - failed)
     unsupported = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
     counted = f"{cases} cases" + (f" ({unsupported} unsupported)" if unsupported else "")
     if others := len(records) - cases:
         counted += f", {others} more plays under other segmentations"
     where = f"; records in {folder}" if folder else ""
     ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
-    left = f"; {unplayed} not played" if unplayed else ""
+    left = f", {untestable} untestable" if untestable else ""
+    left += f"; {unplayed} not played" if unplayed else ""
     faulty = f"; {ours} harness error{'s' if ours > 1 else ''}" if ours else ""
     more = sum(map(len, beyond(records).values()))
     left += f"; {more} failed that are not required" if more else ""
     partial = f"; partial: {'; '.join(run.partial)}" if run.partial else ""
-    return (
-        f"{result}: {counted}; {failed} MUST or SHOULD failed{left}{faulty}; namespace {run.namespace}{partial}{where}"
-    )
+    counted += f"; {len(failed)} MUST or SHOULD failed{left}{faulty}"
+    return f"{result}: {counted}; namespace {run.namespace}{partial}{where}"

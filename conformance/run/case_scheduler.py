@@ -9,7 +9,7 @@ A run must be short, and no case may fail because of another. The order of a run
 3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole.
    Plays of a case that names keys which are not its own follow one another.
 4. What may have failed because of others is retried (`report_or_retry`): a case that did not pass beside plays under
-   other segmentations, or came too late to tell, is played again concurrently with its like; what is still doubtful,
+   other segmentations, or came too late to decide, is played again concurrently with its like; what is still doubtful,
    alone. A failure under another segmentation is seen again, and the case whole after it (`verdict/confirmation.py`).
 5. Cases with resource limits come last, each on a target of its own where that can be had.
 

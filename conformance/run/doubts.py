@@ -22,12 +22,12 @@ def is_unanswered(outcome: Outcome) -> bool:
 
 
 def is_late(outcome: Outcome) -> bool:
-    """The harness came too late to tell, or a step that prepares failed."""
+    """The harness came too late to decide, or a step that prepares failed."""
     return outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable
 
 
 def is_doubtful(outcome: Outcome) -> bool:
-    """The harness came too late to tell or broke, or the target took no connection while others had theirs."""
+    """The harness came too late to decide or broke, or the target took no connection while others had theirs."""
     return outcome.guilty is Guilty.HARNESS or outcome.verdict is Verdict.CRASH or outcome.unreachable
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.verdict.cause_groups import grouped
-from wireproof.conformance.verdict.record_facts import CauseKind, asked_in, extra_of, process_of, signature
+from wireproof.conformance.verdict.crashes import is_unplayed
+from wireproof.conformance.verdict.record_facts import CauseKind, asked_in, extra_of, follows, process_of, signature
 from wireproof.conformance.verdict.sdk_causes import with_spoiled
 
 if TYPE_CHECKING:
@@ -99,16 +100,19 @@ class Cause:
 def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
-    Of what is undecided, plays that were seen to go wrong stand before those that the end of the run left unplayed.
-    What decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause.
+    What decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause,
+    apart from cases that were not begun because the run or the target ended: nothing is known of them.
     """
-    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    bad = [
+        one
+        for one in records
+        if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED) and (follows(one) or not is_unplayed(one))
+    ]
     groups = grouped(with_spoiled(bad))
     return sorted((Cause(one.kind, (*one.shows, *one.follow), len(one.shows)) for one in groups), key=_rank)
 
 
-def _rank(cause: Cause) -> tuple[bool, int, bool, int, int, str]:
+def _rank(cause: Cause) -> tuple[bool, int, int, int, str]:
     level = min(list(Level).index(Level(one["level"])) for one in cause.records[: cause.shown_by])
-    unplayed = cause.kind is CauseKind.UNDECIDED and not cause.first["exchange"]
     kind = list(CauseKind).index(cause.kind)
-    return bool(cause.not_required), kind, unplayed, level, -len(cause.records), cause.first["case"]
+    return bool(cause.not_required), kind, level, -len(cause.records), cause.first["case"]

@@ -2,7 +2,7 @@
 
 1. Match, deadline, precondition (`player/steps.py`, `player/player.py`). The player stops at the first expectation that
    is not met: `fail` for other bytes, `hang` for none in time, `untestable` where the step only prepares the case, and
-   where the harness itself came too late to tell. What the target does not declare is not asked (`undeclared`).
+   where the harness itself came too late to decide. What the target does not declare is not asked (`undeclared`).
 2. Blame (`monitor/blame.py`). The monitor reads the trace for itself; what wireproof broke first is a `harness_error`,
    whatever step 1 said. It follows at the end of each play, since whether a case is played again depends on it.
 3. Process end. A case that had a server for itself and outlived it is the crash, with the server's last words.

@@ -36,11 +36,12 @@
       protocol: `${run.protocol} ${run.profile} ${run.variant}`, tested: run.role === "client" ? "an SDK" : run.target,
       began: run.started_at.replace("T", " ").replace(/\..*/, " UTC"), wireproof: run.wireproof_version, run: run.run_id,
     };
+    const unplayed = records.filter((one) => one.expected === "a target that serves" || (one.got || "").startsWith("the run ended: ")).length;
     document.title = `${run.implementation} ${run.implementation_version}: ${run.protocol} ${run.profile} ${run.variant}`;
     document.getElementById("head").replaceChildren(
       el("h1", {}, `${run.implementation} ${run.implementation_version}`),
       el("ul", { class: "facts" }, Object.entries(facts).map(([name, value]) => el("li", {}, el("span", { class: "soft" }, `${name} `), el("b", {}, value)))),
-      run.partial.length ? el("p", {}, el("span", { class: "verdict lenient" }, "partial"), ` ${run.partial.join("; ")}`) : "",
+      run.partial.length ? el("p", {}, el("span", { class: "verdict lenient" }, "partial"), ` ${run.partial.join("; ")}${unplayed ? `; ${unplayed} cases not played` : ""}`) : "",
     );
   }
 

@@ -91,6 +91,6 @@ def test_a_cut_connection_is_never_the_harness_s_fault(name: str, profile: str, 
     for case, _ in zip(chosen(plan, cases, chance), range(PLAYS), strict=False):
         outcome = Cut(plan, chance).play(plan.player(case))
 
-        if "too late to tell" in (outcome.got or ""):
+        if "too late to decide" in (outcome.got or ""):
             continue  # seconds went by until the end of the connection; nobody is blamed for what is asked after them
         assert outcome.guilty is not Guilty.HARNESS, f"{case.id} [{case.segmentation}]: {outcome.got}"

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 from wireproof.conformance.report.baseline import (
     NOTHING,
@@ -23,7 +25,7 @@ from wireproof.conformance.report.console import (
     score,
     segmentation_summary,
     show_causes,
-    summary_table,
+    show_table,
 )
 from wireproof.conformance.report.outputs import (
     JOURNAL,
@@ -75,7 +77,7 @@ def test_what_was_not_begun_is_counted_apart_from_what_failed() -> None:
         "failed", [record("insert/bad", "fail"), record("insert/unprepared", "untestable"), *unplayed], RUN, ""
     )
 
-    assert line.startswith("failed: 5 cases; 2 MUST or SHOULD failed; 3 not played; ")
+    assert line.startswith("failed: 5 cases; 1 MUST or SHOULD failed, 1 untestable; 3 not played; ")
 
 
 def test_junit_is_xml_whatever_the_texts_hold(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_plays_under_other_deliveries_are_counted_apart_from_cases() -> None:
 def test_the_console_marks_the_deliveries_that_fail(capsys: pytest.CaptureFixture[str]) -> None:
     console = console_of(quiet=False)
     show_causes(console, causes_of(DELIVERED))
-    console.print(summary_table(RUN, DELIVERED))
+    show_table(console, RUN, DELIVERED)
     console.print(segmentation_summary(DELIVERED, Tally(recorded=4, same=2, not_judged=1)))
     shown = capsys.readouterr().out
 
@@ -181,8 +183,21 @@ def test_the_console_marks_the_deliveries_that_fail(capsys: pytest.CaptureFixtur
     assert "1 could not be judged" in shown
 
 
+def test_a_long_name_of_a_target_can_be_copied_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    run = replace(RUN, implementation="my-server --port {port} " + "x" * 90)
+    show_table(Console(width=80, highlight=False), run, DELIVERED)
+
+    assert f"{run.implementation} {run.implementation_version}: " in capsys.readouterr().out
+
+
+def test_a_play_that_decides_nothing_is_no_failure_in_the_last_line() -> None:
+    line = closing_line("failed", [record(verdict="fail"), record("b", "untestable")], RUN, None)
+
+    assert "; 1 MUST or SHOULD failed, 1 untestable; " in line
+
+
 def test_where_only_whole_was_played_nothing_is_reported_of_others(capsys: pytest.CaptureFixture[str]) -> None:
-    console_of(quiet=False).print(summary_table(RUN, DELIVERED[:3]))
+    show_table(console_of(quiet=False), RUN, DELIVERED[:3])
 
     assert "deliver" not in capsys.readouterr().out
     assert segmentation_summary(DELIVERED[:3], Tally()) == ""
@@ -285,7 +300,7 @@ def test_a_score_is_k_of_n_and_what_n_leaves_out() -> None:
 def test_the_console_shows_evidence_in_lines_that_are_not_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
     console = console_of(quiet=False)
     show_causes(console, causes_of([record(verdict="fail", got="00" * 5000)]))
-    console.print(summary_table(RUN, EVERY))
+    show_table(console, RUN, EVERY)
     lines = capsys.readouterr().out.splitlines()
 
     assert max(map(len, lines)) < 400

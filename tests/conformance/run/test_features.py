@@ -17,7 +17,7 @@ from wireproof.conformance.commands import test as command
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.report.baseline import Baseline, compare
-from wireproof.conformance.report.console import score, summary_table, unsupported_summary
+from wireproof.conformance.report.console import score, show_table, unsupported_summary
 from wireproof.conformance.report.outputs import step_summary, write_junit
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.suite.cases import Suite, load_suite
@@ -82,7 +82,7 @@ def test_every_output_counts_it_apart(suite: Suite, tmp_path: Path) -> None:
     assert skipped.get("type") == "unsupported"
     assert "unsupported" not in step_summary(run, records)
     console = Console(record=True, width=100)
-    console.print(summary_table(run, records))
+    show_table(console, run, records)
     assert "1/1 (1 left out)" in console.export_text()
 
 

@@ -195,12 +195,12 @@ def test_worst_first() -> None:
     assert [one.kind for one in found] == [CauseKind.DEATH, CauseKind.HANG, CauseKind.FAILURE]
 
 
-def test_what_went_wrong_once_stands_before_what_the_end_of_the_run_left_unplayed() -> None:
+def test_cases_that_the_run_ended_before_are_no_cause() -> None:
     outcome = {"guilty": "nobody", "step": None, "place": None}
-    unplayed = [made(f"u/{n}", "untestable", exchange=[], got="the run ended", **outcome) for n in range(3)]
-    once = made("once", "untestable", got="it was not played again", **outcome)
+    unplayed = [made(f"u/{n}", "untestable", exchange=[], got="the run ended: too long", **outcome) for n in range(3)]
+    once = made("once", "untestable", got="it was not played again, the run ended: too long", **outcome)
 
-    assert grouped(*unplayed, once) == [["once"], ["u/0", "u/1", "u/2"]]
+    assert grouped(*unplayed, once) == [["once"]]
 
 
 def test_every_bad_record_is_in_exactly_one_cause() -> None:
