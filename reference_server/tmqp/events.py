@@ -83,9 +83,9 @@ class Events:
         """Tell that a queue was created, changed or removed."""
         channel = queue.channel
         if self._is_subscribed(name, channel):
-            body = QueueEvent(
-                text(channel.name), queue.number, None, status_name(queue.settings.status), queue.high, queue.normal
-            )
+            keeps = name != b"QueueRemoved" or self._state.rules.reports_last_state
+            status = status_name(queue.settings.status if keeps else QueueStatus.STOPPED)
+            body = QueueEvent(text(channel.name), queue.number, None, status, queue.high, queue.normal)
             self._notify(name, body, channel, target=channel.name)
 
     def of_message(self, message: StoredMessage) -> None:

@@ -169,7 +169,7 @@ class Queue:
         counters.sent += 1
         counters.deliveries += len(receivers)
         counters.last_sent = state.wall_ms()
-        counters.removed += not requests_ack
+        counters.removed += not requests_ack or not state.rules.counts_settled
         if self.settings.delivery.acknowledges == "sent":
             state.confirm(message, first=False)
 
@@ -231,7 +231,7 @@ class Queue:
         awaited = self._awaited.pop((id_, client), None)
         if awaited is None:
             return None
-        self._state.settled(awaited)
+        self._settle(awaited)
         self._follow(awaited.message, negative=negative)
         return awaited.message
 
@@ -239,7 +239,7 @@ class Queue:
         """Follow an acknowledgement that did not come in time."""
         if self._awaited.pop((awaited.message.id, awaited.client), None) is None:
             return
-        self._state.settled(awaited)
+        self._settle(awaited)
         self.counters.negative_acks += 1
         if self.settings.delivery.acknowledges == "acknowledged" and self._state.rules.reports_timeouts:
             self._state.confirm(awaited.message, first=False, nack=b"timeout")
@@ -254,16 +254,21 @@ class Queue:
         if goes_back and not is_stopped and not is_stored:
             message.put_backs += 1
             self.store(message, first=where == "start")
-        else:
+        elif not (message.awaited or is_stored) and self._state.rules.counts_settled:
             self.counters.removed += 1
         self.drain()
 
     def _await(self, message: StoredMessage, client: Client) -> None:
         former = self._awaited.get((message.id, client))
         if former is not None:
-            self._state.settled(former)
+            self._settle(former)
         awaited = self._awaited[message.id, client] = Awaited(message, client)
+        message.awaited += 1
         self._state.await_acknowledge(awaited, self.settings.ack_timeout)
+
+    def _settle(self, awaited: Awaited) -> None:
+        awaited.message.awaited -= 1
+        self._state.settled(awaited)
 
     def _may_send(self) -> bool:
         return bool(self.channel.members) and not (self.holds_back and self._awaited)

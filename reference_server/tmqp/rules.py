@@ -82,6 +82,11 @@ class Rules:
     answers_for_routers: bool = True
     """What is acknowledged to the publisher names the router. Otherwise, where clients were sent the message, it is an
     answer to what they were sent: from the binding's target, with the binding's content type."""
+    reports_last_state: bool = True
+    """E51: QueueRemoved names the state that the queue had. Otherwise STOPPED."""
+    counts_settled: bool = True
+    """E52: a message whose acknowledgement is waited for counts as removed when it is settled. Otherwise when it was
+    sent."""
     answers_unknown_events: bool = True
     """A subscription to an event that does not exist is answered. Otherwise nothing is."""
     reports_unknown_clients: bool = False
@@ -129,6 +134,8 @@ RULES = {
         describes_events=False,
         addresses_channel_events=False,
         answers_for_routers=False,
+        reports_last_state=False,
+        counts_settled=False,
         answers_unknown_events=False,
         reports_unknown_clients=True,
         never_sends_dead_messages=False,

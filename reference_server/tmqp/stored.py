@@ -34,6 +34,8 @@ class StoredMessage(msgspec.Struct, eq=False, gc=False):
     produced_ns: int = 0
     """When its queue took it: its time-out begins then, also where it is put back."""
     put_backs: int = 0
+    awaited: int = 0
+    """Consumers whose acknowledgement is waited for."""
     size: int = 0
     due: int = 0
     bucket: Bucket | None = None

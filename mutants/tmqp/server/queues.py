@@ -147,6 +147,12 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("QueueOperations._described", "Deliveries=counters.deliveries", "Deliveries=counters.sent")),
     mutant("stored-not-counted", "Messages counts what was received.", "QUEUE_INFO-3 QUEUE_INFO-5 PULL-13 CACHE-1",
            edit("QueueOperations._described", "Messages=queue.normal", "Messages=counters.received")),
+    mutant("removed-by-consumer", "RemovedMessages counts a message for each consumer that acknowledges it.", "QUEUE_INFO-7",
+           edit("queue.Queue._follow", "(message.awaited or is_stored)", "is_stored"), profiles=("doc",)),
+    mutant("removed-not-acknowledged", "RemovedMessages leaves out what consumers acknowledge.", "QUEUE_INFO-7",
+           edit("queue.Queue._follow", "self.counters.removed += 1", "pass"), profiles=("doc",)),
+    mutant("removed-counts-deliveries", "RemovedMessages counts a message for each consumer that it was sent to.", "QUEUE_INFO-7",
+           edit("queue.Queue.send", "counters.removed += not requests_ack", "counters.removed += len(receivers) * (not requests_ack)")),
     mutant("members-stay", "Membership does not end with the connection.", "ROBUSTNESS-2",
            edit("TmqpSession.connection_lost", "channels.leave(channel, client)", "pass")),
 )  # fmt: skip

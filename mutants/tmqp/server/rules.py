@@ -44,6 +44,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("answers_for_routers", "What a router acknowledges is an answer to what its clients were sent.", "ROUTE-5 ROUTE-1 ROUTE-4"),
     flipped("addresses_copies", "A copy names the channel and queue of the original.", "COPY-2 COPY-1"),
     flipped("waits_for_acknowledge", "WaitForAcknowledge does nothing.", "ACKNOWLEDGE-4"),
+    mutant("rule-reports-last-state-released", "QueueRemoved names the state that the queue had.", "NOTIFICATION-5",
+           rules={"reports_last_state": True}, profiles=("twino-3.0.0",)),
     mutant("rule-keeps-after-options-released", "Who creates a channel with options stays connected.", "CREATE_CHANNEL-10",
            rules={"keeps_after_options": True}, profiles=("twino-3.0.0",)),
 )  # fmt: skip
