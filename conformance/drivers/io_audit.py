@@ -43,6 +43,11 @@ class IoAudit:
         """Note bytes as they leave."""
         self._left += data
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether no byte crossed yet."""
+        return not (self._came or self._left or any(self._reported.values()))
+
     def checked(self, action: Read | Write, answer: Answer) -> Answer:
         """Return the answer if it is what crossed; `IoAuditError` otherwise."""
         if isinstance(action, Write):

@@ -60,6 +60,8 @@ OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno
 PATIENCE = 8
 """Connects without an answer, one after the other, after which `IMPATIENT` seconds are enough for each."""
 IMPATIENT = 0.2
+TLS = "tls"
+"""The name of the listener where TLS is spoken from the first byte on: connections that begin with TLS go there."""
 SHARE = 512 * 1024
 """Bytes that each play may receive; those that receive more do so one after the other, so that memory is bounded."""
 
@@ -249,6 +251,13 @@ class PlaySockets:
     async def _secure(self, name: str, timeout: float) -> Answer:
         wire, driver = self._wires[name], self._driver
         assert isinstance(wire, SocketStream)
+        if TLS in driver.listeners and wire.audit.is_unused:
+            await wire.close(reset=False)
+            opened = await self._open(Open(name, listener=TLS))
+            if opened.kind is not Kind.OPENED:
+                return opened
+            wire = self._wires[name]
+            assert isinstance(wire, SocketStream)
         return self._answer(*await wire.secure(driver.tls, driver.address.host, timeout))
 
     async def _shut(self, name: str, how: str) -> Answer:

@@ -24,8 +24,9 @@ from tests.conformance.several_links import (
     datagram,
     player,
 )
-from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.drivers.sockets import PlaySockets, SocketDriver
 from wireproof.conformance.drivers.tls import ClientTls, TlsError, client_context
+from wireproof.conformance.model.actions import Open, Read, Secure, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
@@ -187,6 +188,39 @@ def test_a_unix_socket_has_no_datagrams(tmp_path: Path) -> None:
 
     assert outcome.verdict is Verdict.UNTESTABLE
     assert "datagrams go to a host and port" in str(outcome.got)
+
+
+@pytest.mark.parametrize("speaks_first", [False, True])
+def test_a_connection_that_begins_with_tls_goes_to_the_listener_of_that_name(
+    files: tuple[Path, Path], *, speaks_first: bool
+) -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.read(100))
+        writer.close()
+
+    async def main() -> tuple[Kind, bytes]:
+        async with (
+            await asyncio.start_server(echo, "127.0.0.1", 0) as clear,
+            await asyncio.start_server(echo, "127.0.0.1", 0, ssl=server_context(*files)) as secured,
+        ):
+            usual, tls = (Address("tcp", *one.sockets[0].getsockname()) for one in (clear, secured))
+            sockets = PlaySockets(SocketDriver(usual, timeout=2, listeners={"tls": tls}))
+            try:
+                await sockets.perform(Open("a"))
+                if speaks_first:
+                    await sockets.perform(Write("a", b"clear"))
+                shaken = await sockets.perform(Secure("a", 2))
+                if shaken.kind is not Kind.SECURED:
+                    return shaken.kind, b""
+                await sockets.perform(Write("a", b"inside"))
+                answer = await sockets.perform(Read("a", 2))
+                return answer.kind, answer.data
+            finally:
+                sockets.close()
+
+    with asyncio.Runner() as runner:
+        kind, data = runner.run(asyncio.wait_for(main(), 10))
+    assert (kind, data) == ((Kind.RESET, b"") if speaks_first else (Kind.RECEIVED, b"inside"))
 
 
 def test_what_is_no_tls_is_an_error_with_its_reason(files: tuple[Path, Path]) -> None:

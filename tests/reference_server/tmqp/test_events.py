@@ -86,8 +86,9 @@ def test_queues_and_messages(server: Server) -> None:
     assert heading(message, b"Queue-Id") == (b"7" if described else None)
     removed = DeleteQueue(**{**queue, **({} if described else {"payload": b"\7\0"})})
     (event,) = watcher.send(removed)
+    status = "Pull" if server.rules.reports_last_state else "Stopped"
     assert msgspec.json.decode(event.payload) == {
-        "Channel": "Ch", "Id": 7, "Tag": None, "Status": "Pull", "PriorityMessages": 0, "Messages": 0, "Node": None,
+        "Channel": "Ch", "Id": 7, "Tag": None, "Status": status, "PriorityMessages": 0, "Messages": 0, "Node": None,
     }  # fmt: skip
 
 
