@@ -15,6 +15,10 @@ TICKS = (1, 2, 5, 16, 1000, 1 << 20)
 CANCEL = 0xFF
 CROWD = 0xD0
 """From it on, the byte that chooses a record chooses all: at one instant, or one nanosecond apart."""
+MULTITUDE = 0xF8
+"""From it on, hundreds of other records are scheduled there, and cancelled; between slices, the scheduler is closed."""
+LEFT = 16
+"""So many of them, at least, are cancelled last."""
 EDGES = (0, 1, -1, 1023, 1024, 2048, 1 << 26, (1 << 64) * 3_600_000_000_000)
 
 
@@ -65,6 +69,10 @@ def _step(found: ScheduleCheck, source: _Bytes, done: list[str]) -> None:
     kind = source.byte() % 8
     if kind < 3:
         which, delay = source.byte(), source.delay_or_cancel()
+        if which >= MULTITUDE and delay is not None:
+            done.append(f"hundreds are due in {delay} ns, and are cancelled")
+            found.crowd(delay, LEFT + which % 8)
+            return
         for number, one in enumerate(range(RECORDS) if which >= CROWD else [which]):
             due = delay if delay is None else delay + number * (which & 1)
             done.append(_wording(one, due))
@@ -75,6 +83,10 @@ def _step(found: ScheduleCheck, source: _Bytes, done: list[str]) -> None:
         found.when_due(which, other, delay)
     elif kind == 4:
         which, delay, at, hops = source.byte(), source.delay_or_cancel(), max(0, source.delay()), source.byte() % 7
+        if which >= MULTITUDE:
+            done.append(f"in {at} ns and {hops} turns of the loop, the scheduler is closed")
+            found.close_between_slices(at, hops)
+            return
         done.append(f"in {at} ns and {hops} turns of the loop, {_wording(which, delay)}")
         found.between_slices(which, delay, at, hops)
     else:
@@ -121,8 +133,26 @@ def seeds() -> list[bytes]:
     ]
     # Many spans that are emptied again: their tables shrink.
     for tick in range(len(TICKS)):
-        far = [[0, at % 12, 12 + at % 14, at & 0xFF, 1 + at % 5, 0, at % 12, CANCEL, 1] for at in range(60)]
+        far = [[0, at % 12, 12 + at % 14, at & 0xFF, 1 + at % 5, 0, at % 12, CANCEL] for at in range(60)]
         found.append(bytes([tick, 3, 0, *(byte for one in far for byte in one), 5, 2]))
+    # Many records that are cancelled again: the bucket shrinks.
+    found += [bytes([tick, 3, 0, 0, MULTITUDE + edge, edge, 5, 2]) for tick in range(len(TICKS)) for edge in edges]
+    # A span that gets more records while it is split, earlier and later ones of the same ticks.
+    found += [
+        bytes([tick, 0, 0, 0, 0, far, 1, 0, 0, 1, far, 3, 0, 4, 2, far, which, 0, far - 1, at, 0, hops, 5, far, 9, 0])
+        for tick in (0, 2, 4)
+        for far in (10, 12, 14)
+        for which in (0, 2, 4)
+        for at in (0, 1, 2, 4)
+        for hops in (1, 2, 3)
+    ]
+    # A scheduler that is closed while a span is split.
+    found += [
+        bytes([tick, 0, 0, 0, CROWD, 4, 4, MULTITUDE, 0, at, hops, 5, 5, 5, 5])
+        for tick in (0, 2, 4)
+        for at in (0, 3, 4)
+        for hops in (1, 2, 3, 5)
+    ]
     # Operations while a span is being split, one record at a time.
     found += [
         bytes([tick, 0, 0, 0, 0, 4, 0, 1, 4, 0, 2, 4, 4, 3, 4, at, hops, 5, 5, 5, 5])

@@ -159,6 +159,9 @@ class Service(ABC):
         """Return what would take `datagram` long and may be done before it; None where nothing does."""
         return None
 
+    def forget_slow_work(self) -> None:  # noqa: B027 - most services have no slow work
+        """Forget what slow work has found, so that it is done again; services of one process may share it."""
+
     @property
     def listeners(self) -> Mapping[str, int | Path]:
         """Name -> port of listeners beside the usual one, on the same host, 0: any free port; or a UNIX socket."""

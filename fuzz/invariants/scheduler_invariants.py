@@ -14,8 +14,8 @@
 # - never twice: no delivery after a delivery or a cancel;
 # - sliced: one callback of the clock moves and delivers no more records than a slice has;
 # - in order: records are delivered by instant, ties in the order in which they were filed. A record that was moved to
-#   a later instant has no rank among ties, because the scheduler may move it lazily; an advance during which records
-#   were scheduled or cancelled is not checked for order.
+#   a later instant has no rank among ties, because the scheduler may move it lazily. What is scheduled while time
+#   passes has its place, too, if it was asked for before the tick of what came before it was over.
 #
 # Three means make these joints frequent. `small_steps` reduces chunk and slice sizes to one to three records, so that
 # a dozen records meet what a million would. Operations happen also from within a delivery (`when_due`) and between
@@ -26,6 +26,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
@@ -39,6 +40,8 @@ from wireproof.reference_server.scheduler import Scheduler
 __all__ = ["RECORDS", "ScheduleCheck", "ScheduledRecord", "small_steps"]
 
 RECORDS = 12
+MANY = 400
+"""Records that are scheduled and cancelled at once."""
 
 
 class ScheduledRecord:
@@ -90,7 +93,8 @@ class ScheduleCheck:
         self.records = [ScheduledRecord(number) for number in range(RECORDS)]
         self.model: dict[ScheduledRecord, tuple[int, int | None, int]] = {}
         """Record -> (its instant, its rank among ties or None once it was moved later, when that was requested)."""
-        self._delivered: list[tuple[int, int | None]] = []
+        self._delivered: list[tuple[int, int | None, int]] = []
+        """Instant, rank and the time of the request of what was delivered in this advance."""
         self._inside: dict[ScheduledRecord, tuple[ScheduledRecord, int | None]] = {}
         self._count, self._disturbed = 0, False
         self._broken: InvariantError | None = None
@@ -124,16 +128,67 @@ class ScheduleCheck:
         self.clock.advance(ns)
         if self._broken is not None:
             raise self._broken
-        filed = [(due, order) for due, order in self._delivered if order is not None]
+        filed = [(due, order) for due, order, _ in self._delivered if order is not None]
         if not self._disturbed and (
             filed != sorted(filed) or self._delivered != sorted(self._delivered, key=itemgetter(0))
         ):
             raise InvariantError("in order of instant", f"delivered {self._delivered}", "order")
+        self._check_overtaken()
         now = self.clock.monotonic_ns()
         late = [one for one, (due, _, asked) in self.model.items() if max(due, asked) + self.tick <= now]
         if late:
             raise InvariantError("late by at most a tick", f"{late} still wait at {now}", "late")
         self.compare()
+
+    def _check_overtaken(self) -> None:
+        """Check that nothing came before what is due earlier and was asked for before its tick was over.
+
+        This holds also where others were scheduled meanwhile. An instant that was past when it was asked for has no
+        place in the order. Raises `InvariantError`.
+        """
+        timely = [one for one in self._delivered if one[0] > one[2]]
+        for at, (due, order, asked) in enumerate(timely):
+            over = -(-due // self.tick) * self.tick
+            for later_due, later_order, later_asked in timely[at + 1 :]:
+                is_tie = due == later_due and order is not None and later_order is not None and later_order < order
+                if max(asked, later_asked) < over and (later_due < due or is_tie):
+                    detail = f"{later_due} (asked for at {later_asked}) after {due} (asked for at {asked})"
+                    raise InvariantError("in order of instant", detail, "overtaken")
+
+    def crowd(self, delay: int, left: int) -> None:
+        """Schedule many other records at one instant, and cancel all but `left`; then those, too.
+
+        Raises `InvariantError` if what was cancelled takes memory.
+        """
+        many = [ScheduledRecord(number) for number in range(MANY)]
+        for one in many:
+            self.scheduler.schedule(one, self.clock.monotonic_ns() + delay)
+        for one in many[left:]:
+            self.scheduler.cancel(one)
+        for bucket in (*self.scheduler._near.values(), *self.scheduler._far.values()):
+            size = sys.getsizeof(bucket)
+            if len(bucket) >= scheduler.SPARSE and size > 512 * len(bucket) + 4096:
+                detail = f"{size} bytes for {len(bucket)} records, after {MANY - left} were cancelled"
+                raise InvariantError("memory is proportional to the live items", detail, "bucket")
+        for one in many[:left]:
+            self.scheduler.cancel(one)
+        if any(one.bucket is not None for one in many):
+            raise InvariantError("never lost, never kept", "a cancelled record is held", "held")
+
+    def close_between_slices(self, at: int, hops: int) -> None:
+        """In `at` ns and `hops` turns of the loop later, close the scheduler."""
+
+        def hop(left: int) -> None:
+            if left:
+                self.clock.call_at(0, lambda: hop(left - 1))
+            else:
+                self._count += RECORDS
+                self._disturbed = True
+                self.scheduler.close()
+                self.model.clear()
+                self._compare_within()
+
+        self.clock.call_at(self.clock.monotonic_ns() + at, lambda: hop(hops))
 
     def compare(self) -> None:
         """Check that both hold the same records and agree which are overdue. Raises `InvariantError`."""
@@ -173,10 +228,10 @@ class ScheduleCheck:
         if item not in self.model:
             self._break("never twice, never after a cancel", f"{item} delivered", "twice")
             return
-        due, order, _ = self.model.pop(item)
+        due, order, asked = self.model.pop(item)
         if self.clock.monotonic_ns() < due:
             self._break("never early", f"{item} delivered at {self.clock.monotonic_ns()}, due {due}", "early")
-        self._delivered.append((due, order))
+        self._delivered.append((due, order, asked))
         if item in self._inside:
             self._apply(*self._inside.pop(item))
 

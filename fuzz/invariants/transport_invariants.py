@@ -17,8 +17,9 @@ from itertools import count
 from types import TracebackType
 from typing import Any, cast
 
+from wireproof.conformance.run import reference_target
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.clock import Callback, VirtualClock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Limits, Peer, Service, seeded_ids
 from wireproof.reference_server.streams import StreamConnections, StreamProtocol
@@ -40,9 +41,32 @@ class TransportCheckOptions:
     high_water: int
 
 
-def _service(options: TransportCheckOptions) -> Service:
-    made = {"profile": options.profile, "variant": options.variant}
-    return create_service(options.protocol, clock=VirtualClock(), ids=seeded_ids(1), **made)  # type: ignore[arg-type]
+class _SlowClock(VirtualClock):
+    """Slow work is not over at once: it ends when the clock is asked to `catch_up`, and other bytes may come before."""
+
+    def call_after(self, work: Callback, callback: Callback) -> None:
+        def end() -> None:
+            work()
+            callback()
+
+        self.call_at(self.monotonic_ns(), end)
+
+    def catch_up(self) -> None:
+        """End the work that was begun, and what follows from it."""
+        self.advance(0)
+
+
+def _service(options: TransportCheckOptions, clock: _SlowClock) -> Service:
+    made = create_service(
+        options.protocol,
+        profile=options.profile,
+        variant=options.variant,
+        clock=clock,
+        ids=seeded_ids(1),
+        options=reference_target.options(options.protocol),
+    )
+    made.forget_slow_work()
+    return made
 
 
 @lru_cache(maxsize=4096)
@@ -50,12 +74,16 @@ def _expected(options: TransportCheckOptions, piece: int) -> bytes:
     """Return what a session writes that gets the bytes in pieces and then the end, and is never paused."""
     written: list[bytes] = []
     closed: list[bool] = []
-    session = _service(options).connect(Peer("tcp", "127.0.0.1", PORT), written.append, lambda: closed.append(True))
+    clock = _SlowClock()
+    service = _service(options, clock)
+    session = service.connect(Peer("tcp", "127.0.0.1", PORT), written.append, lambda: closed.append(True))
     for at in range(0, len(options.sent), piece):
         if not closed:
             session.data_received(options.sent[at : at + piece])
+            clock.catch_up()
     if not closed:
         session.eof_received()
+        clock.catch_up()
     return b"".join(written)
 
 
@@ -180,7 +208,8 @@ class TransportCheck:
         self._outer = asyncio._get_running_loop()
         asyncio._set_running_loop(cast(Any, self._loop))
         limits = Limits(high_water=self._options.high_water, linger=LINGER_S)
-        self._connections = StreamConnections(_service(self._options), limits, 1)
+        self._clock = _SlowClock()
+        self._connections = StreamConnections(_service(self._options, self._clock), limits, 1)
         self.protocol: StreamProtocol = self._connections.protocol()
         self._socket = _ModelSocket(self)
         self.protocol.connection_made(cast(Any, self._socket))
@@ -216,6 +245,7 @@ class TransportCheck:
         """Let the peer take bytes."""
         if not self._lost:
             self._socket.drain(size)
+            self._clock.catch_up()
             self._settle()
 
     def end(self) -> None:

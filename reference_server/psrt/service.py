@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 
 import msgspec
@@ -72,6 +73,10 @@ class PsrtService(Service):
         accounts = self.state.accounts
         check = accounts.slow_check(request.login, request.password) if isinstance(request, Datagram) else None
         return None if check is None else SlowWork(check.run, lambda: accounts.keep(check))
+
+    def forget_slow_work(self) -> None:
+        """Check every password again."""
+        self.state.accounts = replace(self.state.accounts)
 
     def _read(self, data: bytes) -> Request:
         try:

@@ -8,6 +8,7 @@ current answers.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from wireproof.protocols import NEED_DATA
 from wireproof.protocols.connection import EndOfStream
@@ -70,6 +71,8 @@ class PsrtSession(Session):
         self._first = b""
         self._out: list[bytes] = []
         self._waits = self._ended = self._finishing = self._begun = self._is_checking = self.closed = False
+        self._put_off: Callable[[], None] | None = None
+        """What answers a login whose password was checked while the peer did not read."""
         self._deadline = Deadline(state.clock, self.too_late)
         state.sessions[self] = None
         self.expect()
@@ -132,6 +135,9 @@ class PsrtSession(Session):
         self._waits = False
         if self.feed is not None:
             self.feed.resume()
+        go_on, self._put_off = self._put_off, None
+        if go_on is not None:
+            go_on()
         if self.connection is not None and not self.closed:
             self._work()
             self._follow_end()
@@ -191,6 +197,9 @@ class PsrtSession(Session):
         self._is_checking = True
 
         def go_on() -> None:
+            if self._waits and not self.closed:
+                self._put_off = go_on
+                return
             accounts.keep(check)
             self._is_checking = False
             if not self.closed and self._is_checked(request):

@@ -57,6 +57,21 @@ class CancelsNothing(Scheduler[ScheduledRecord]):
         super().cancel(item)
 
 
+class KeepsBuckets(Scheduler[ScheduledRecord]):
+    """Leaves the buckets behind that cancelled records have emptied."""
+
+    def _tidy(self, bucket: Any) -> None:
+        """Do nothing."""
+
+
+class ClosesHalf(Scheduler[ScheduledRecord]):
+    """Forgets, as it closes, what is being filed by tick."""
+
+    def close(self) -> None:
+        self._split_bucket = {}
+        super().close()
+
+
 def check_many(number: int) -> None:
     source = random.Random(3)
     for _ in range(number):
@@ -105,6 +120,25 @@ def test_a_slice_that_does_not_end_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(InvariantError, match="work is sliced by count"):
         check_all(scheduler_input.seeds())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "invariant"), [(KeepsBuckets, "memory is proportional"), (ClosesHalf, "never lost, never kept")]
+)
+def test_what_seeds_alone_find(wrong: Any, invariant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invariants, "Scheduler", wrong)
+
+    with pytest.raises(InvariantError, match=invariant):
+        check_all(scheduler_input.seeds())
+
+
+def test_what_is_overtaken_while_others_are_scheduled_is_noticed() -> None:
+    check = ScheduleCheck()
+    check._disturbed = True
+    check._delivered = [(20, 1, 0), (10, 2, 0)]
+
+    with pytest.raises(InvariantError, match="in order of instant"):
+        check._check_overtaken()
 
 
 def check_all(seeds: list[bytes]) -> None:

@@ -15,6 +15,7 @@ from wireproof.fuzz import property_based, transport_input
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.known_targets import TARGETS
 from wireproof.fuzz.seed_replay import replayed_seeds
+from wireproof.reference_server.psrt.session import PsrtSession
 from wireproof.reference_server.streams import StreamProtocol
 from wireproof.reference_server.throttr.session import ThrottrSession
 
@@ -99,6 +100,24 @@ def test_chunks_that_come_while_earlier_ones_wait_are_not_lost(monkeypatch: pyte
     monkeypatch.setattr(ThrottrSession, "pause_writing", pauses)
 
     broken = replayed_seeds(TARGET, "throttr", 1, most=1500, seconds=6).broken
+
+    assert broken is not None
+    assert "whole is any pace" in broken.output
+
+
+def test_a_login_whose_password_was_checked_while_the_peer_did_not_read_waits_until_it_reads() -> None:
+    """Found once slow work took its time: the answer was written into a full buffer."""
+    assert replayed_seeds(TARGETS["transport"], "psrt", 11, most=400).broken is None
+
+
+def test_an_end_that_does_not_wait_for_a_password_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def follow_end(session: PsrtSession) -> None:
+        if session._ended and session.feed is None and not session._waits:
+            session.end()
+
+    monkeypatch.setattr(PsrtSession, "_follow_end", follow_end)
+
+    broken = replayed_seeds(TARGETS["transport"], "psrt", 11, most=400).broken
 
     assert broken is not None
     assert "whole is any pace" in broken.output
