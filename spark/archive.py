@@ -73,7 +73,7 @@ def write_archive(archive: Path) -> int:
 def exercise(session: SparkSession, home: Path) -> None:
     """Take two runs into a lake below `home`, patch, fold, write its pages and a matrix. Raises what these raise."""
     from wireproof.spark.ingest import take
-    from wireproof.spark.job import fold_with
+    from wireproof.spark.job import collect
     from wireproof.spark.lake.aggregates import Aggregates
     from wireproof.spark.lake.batches import Lake
     from wireproof.spark.lake.refreshing import refresh
@@ -86,7 +86,7 @@ def exercise(session: SparkSession, home: Path) -> None:
         refresh(Lake(session, uri))
     write_site(Aggregates(Lake(session, uri)), home / "site", {})
     (home / "matrix" / "parquet").mkdir(parents=True)
-    fold_with(session, sorted((home / "runs").rglob("records.jsonl")), home / "matrix")
+    collect(session, sorted((home / "runs").rglob("records.jsonl")), home / "matrix")
 
 
 def example_run(folder: Path, number: int) -> Path:

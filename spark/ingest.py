@@ -6,18 +6,20 @@ Exit codes: 0 the lake has the runs; 2 nothing was changed: no input, no Java, a
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.inputs import is_incomplete
+from wireproof.spark.inputs import JOURNAL, RECORDS_FILE, SCHEME, holds_records, is_incomplete
 from wireproof.spark.jvm import JavaNotFoundError
 from wireproof.spark.starting import SMALL_INPUT, RefusedError, input_files, session_for
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from wireproof.spark.lake.batches import Lake
     from wireproof.spark.lake.ingest import Ingested
@@ -34,9 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("wireproof ingest: name a RUN, or --compact, --vacuum or --rebuild", file=sys.stderr)
         return REFUSED
     try:
-        files = input_files(options.runs) if options.runs and not options.follow else []
+        local = [Path(run) for run in options.runs if not SCHEME.match(run)]
+        files = input_files(local) if local and not options.follow else []
         size = sum(file.stat().st_size for file in files)
-        small = size < SMALL_INPUT and not (options.rebuild or options.compact or options.follow)
+        of_few = size < SMALL_INPUT and len(local) == len(options.runs)
+        small = of_few and not (options.rebuild or options.compact or options.follow)
         with session_for("ingest", options.master, small=small) as session:
             _work(session, files, options)
     except (RefusedError, JavaNotFoundError) as refusal:
@@ -53,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         "A run that the lake has is left alone, so the command may be repeated. Lines that are no records go to the "
         "table `quarantine`, with file and reason.",
     )
-    parser.add_argument("runs", nargs="*", metavar="RUN", type=Path, help="folder with runs at any depth, or a file")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="folder with runs at any depth, a file, or a URI of one")
     parser.add_argument("--lake", required=True, metavar="URI", help="folder, or URI such as hdfs://name/lake")
     parser.add_argument("--master", help="Spark master (default: that of spark-submit, else local[*])")
     parser.add_argument("--no-refresh", action="store_true", help="leave the aggregates for later")
@@ -77,27 +81,48 @@ def _work(session: SparkSession, files: Sequence[Path], options: argparse.Namesp
 
             follow(session, options.lake, options.runs, options.interval, options.seconds, say=print)
             return
-        lake = Lake(session, options.lake, create=bool(files))
-        if files:
-            report_ingest(take(lake, files), print)
+        remote = [file for run in options.runs if SCHEME.match(run) for file in remote_files(session, run)]
+        lake = Lake(session, options.lake, create=bool(files or remote))
+        if files or remote:
+            report_ingest(take(lake, files, remote), print)
         _maintain(session, options)
     except LakeError as error:
         raise RefusedError(str(error)) from error
 
 
-def take(lake: Lake, files: Sequence[Path]) -> Ingested:
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A record file on a Hadoop file system, and whether its run was cut short: the journal is beside it."""
+
+    uri: str
+    incomplete: bool
+
+
+def remote_files(session: SparkSession, root: str) -> list[RemoteFile]:
+    """Return the record files at or below a URI. Raises `RefusedError` if there are none."""
+    from wireproof.spark.lake.storage import Storage
+
+    storage = Storage(session, root)
+    found = list(storage.files("")) if storage.exists("") else []
+    journals = {entry.uri.rpartition("/")[0] for entry in found if entry.name == JOURNAL}
+    files = [
+        RemoteFile(entry.uri, entry.name == RECORDS_FILE and entry.uri.rpartition("/")[0] in journals)
+        for entry in found
+        if holds_records(entry.name)
+    ]
+    if not files:
+        raise RefusedError(f"no {RECORDS_FILE} or *.jsonl.gz below {root}")
+    return sorted(files, key=lambda file: file.uri)
+
+
+def take(lake: Lake, files: Sequence[Path], remote: Sequence[RemoteFile] = ()) -> Ingested:
     """Take record files into a lake as one batch. Raises `LakeError` and what Spark raises."""
+    from wireproof.spark.job import read_lines
     from wireproof.spark.lake.ingest import ingest
 
     cut_short = [str(file.resolve()) for file in files if is_incomplete(file)]
-    return ingest(lake, lines_of(lake.session, files), cut_short)
-
-
-def lines_of(session: SparkSession, files: Sequence[Path]) -> DataFrame:
-    """Return the lines of `files` as LINES; names with characters of a pattern are read one by one."""
-    from wireproof.spark.job import read_lines
-
-    return read_lines(session, files)
+    cut_short += [re.sub("^file:/+", "/", file.uri) for file in remote if file.incomplete]
+    return ingest(lake, read_lines(lake.session, [*files, *(file.uri for file in remote)]), cut_short)
 
 
 def report_ingest(ingested: Ingested, say: Callable[[str], None]) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 CHUNK = 1 << 20
+RECORDS_FILE, JOURNAL = "records.jsonl", "pending.jsonl"
+SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
+"""How a URI begins, as opposed to a path."""
 
 
 def record_files(roots: Iterable[Path]) -> list[Path]:
@@ -23,17 +26,18 @@ def record_files(roots: Iterable[Path]) -> list[Path]:
         if not root.exists():
             raise FileNotFoundError(root)
         candidates = [root] if root.is_file() else [path for path in root.rglob("*") if path.is_file()]
-        found.update(path.resolve() for path in candidates if path == root or _holds_records(path))
+        found.update(path.resolve() for path in candidates if path == root or holds_records(path.name))
     return sorted(found)
 
 
-def _holds_records(path: Path) -> bool:
-    return path.name == "records.jsonl" or (path.name.endswith(".jsonl.gz") and path.name[0] not in "._")
+def holds_records(name: str) -> bool:
+    """Return whether a file of this name has records."""
+    return name == RECORDS_FILE or (name.endswith(".jsonl.gz") and name[0] not in "._")
 
 
 def is_incomplete(path: Path) -> bool:
     """Return whether a file holds the records of a run that was cut short: its journal is still beside it."""
-    return path.name == "records.jsonl" and path.with_name("pending.jsonl").exists()
+    return path.name == RECORDS_FILE and path.with_name(JOURNAL).exists()
 
 
 def is_damaged(path: Path) -> bool:

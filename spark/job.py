@@ -1,7 +1,8 @@
 """The job: `python -m wireproof.spark.job RUNS [RUNS ...] --out DIR [--master local[*]]`, or under spark-submit.
 
-Reads every record below the folders, folds them (`transforms`), and writes Parquet, matrix.json, matrix.md and pages.
-Exit codes: 0 written; 2 nothing written: no input, no Java, an unwritable folder, a bad option.
+Reads every record below the folders, or with `--lake URI` the latest runs of a lake, folds them (`transforms`), and
+writes Parquet, matrix.json, matrix.md and pages.
+Exit codes: 0 written; 2 nothing written: no input, no lake, no Java, an unwritable folder, a bad option.
 """
 
 from __future__ import annotations
@@ -38,8 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the job with command line `arguments` (None: those of the process); return its exit code."""
     options = _parser().parse_args(arguments)
     began = time.monotonic()
+    if bool(options.runs) == bool(options.lake):
+        print("wireproof matrix: name RUNS or a --lake, one of the two", file=sys.stderr)
+        return REFUSED
     try:
-        document = fold(options.runs, options.out, options.master)
+        document = fold(options.runs, options.out, options.master, options.lake)
     except (RefusedError, JavaNotFoundError) as refusal:
         print(f"wireproof matrix: {refusal}", file=sys.stderr)
         return REFUSED
@@ -51,19 +55,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="wireproof matrix", description="Fold runs into compatibility matrices.")
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folder with runs at any depth")
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUNS", help="folder with runs at any depth")
+    parser.add_argument("--lake", metavar="URI", help="a lake that `wireproof ingest` made, in place of RUNS")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the matrix is written")
     parser.add_argument("--master", help="Spark master (default: that of spark-submit, else local[*])")
     return parser
 
 
-def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> Json:
-    """Fold the runs below `roots` into `out`; return the matrix document.
+def fold(roots: Sequence[Path], out: Path, master: str | None = None, lake: str | None = None) -> Json:
+    """Fold the runs below `roots`, or those of `lake`, into `out`; return the matrix document.
 
     Raises `RefusedError` or `JavaNotFoundError`; then no matrix was written.
     """
     check_packages()
-    files = input_files(roots)
+    files = [] if lake else input_files(roots)
     try:
         (out / "parquet").mkdir(parents=True, exist_ok=True)
         (out / "spark.log").write_bytes(b"")
@@ -71,70 +76,106 @@ def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> Json:
         raise RefusedError(f"cannot write to {out}: {error.strerror}") from error
     is_small = sum(file.stat().st_size for file in files) < SMALL_INPUT
     with session_with_log(out / "spark.log", master, small=is_small) as session:
-        return fold_with(session, files, out)
+        collected = collect_lake(session, lake, out) if lake else collect(session, files, out)
+    return _document(collected, out)  # without the memory of a JVM beside it
 
 
-def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> Json:
-    """Read `files` in a session and write everything below `out`; return the matrix document.
+def collect_lake(session: SparkSession, uri: str, out: Path) -> Collected:
+    """Write the tables of the latest runs of a lake below `out`; return what a matrix is made of.
 
-    Raises `RefusedError` if there is no record.
+    Raises `RefusedError` if it is no lake, or has no record.
     """
+    from wireproof.spark.from_lake import collected_from
+    from wireproof.spark.lake.aggregates import Aggregates
+    from wireproof.spark.lake.batches import Lake, LakeError
+    from wireproof.spark.session import for_records
+
+    try:
+        aggregates = Aggregates(Lake(session, uri))
+        with for_records(session, sum(marker.rows.get("records", 0) for marker in aggregates.lake.active)):
+            collected = collected_from(aggregates, out / "parquet")
+    except LakeError as error:
+        raise RefusedError(str(error)) from error
+    if not collected.runs:
+        raise RefusedError(f"{uri} has no record to fold")
+    return collected
+
+
+def _document(collected: Collected, out: Path) -> Json:
+    """Write document and pages below `out` piece by piece; return the document."""
     from wireproof.spark.matrix import matrix_document
     from wireproof.spark.render import write_pages
 
-    collected = _collect(session, files, out / "parquet")
     document = matrix_document(collected)
-    text = json.dumps(document, indent=1, ensure_ascii=False)
-    (out / "matrix.json").write_text(text + "\n", encoding="utf-8", errors="replace")
+    with (out / "matrix.json").open("w", encoding="utf-8", errors="replace") as stream:
+        json.dump(document, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
     write_pages(document, collected.evidence, out)
     return document
 
 
-def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Collected:
-    """Read the files twice: all for their runs, then those of the runs that are kept. Nothing wide is held."""
-    from pyspark import StorageLevel
+def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collected:
+    """Write the tables of the latest runs in `files` below `out`; return what a matrix is made of.
 
+    Few records are read once and kept; else the files are read twice, for their runs, then those of kept runs.
+    Raises `RefusedError` if there is no record.
+    """
     from wireproof.spark import transforms as t
     from wireproof.spark.matrix import Collected
+    from wireproof.spark.session import is_quick, kept
 
-    cases = t.cases_of(t.classified(read_lines(session, files))).persist(StorageLevel.DISK_ONLY)
-    by_source = _rows(t.line_counts(cases))
+    parquet, lines = out / "parquet", t.classified(read_lines(session, files))
+    if is_quick(session):
+        lines = kept(lines)
+    cases = kept(t.cases_of(lines))
+    by_source = rows_of(t.line_counts(cases))
     counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
     cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
     if not any(row["kind"] == "record" for row in counts):
         raise RefusedError(_nothing_to_fold(counts))
-    runs = _written(t.runs_of(cases, cut_short).coalesce(1), parquet / "runs")
-    kept = {path_of(row["source"]) for row in t.latest_records(cases, runs).select("source").distinct().collect()}
+    runs = written(t.runs_of(cases, cut_short).coalesce(1), parquet / "runs")
+    if not is_quick(session):
+        sources = t.latest_records(cases, runs).select("source").distinct().collect()
+        holding = {path_of(row["source"]) for row in sources}
+        lines = t.classified(read_lines(session, [file for file in files if file in holding]))
     cases.unpersist()
-    records = t.accepted(t.classified(read_lines(session, [file for file in files if file in kept])))
-    latest = _written(t.without_repeats(t.latest_records(records, runs)), parquet / "latest_records")
+    records = t.accepted(lines)
+    latest = written(t.without_repeats(t.latest_records(records, runs)), parquet / "latest_records")
+    return Collected(
+        **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), parquet),
+        runs=rows_of(runs),
+        line_counts=counts,
+        files={_shown(file): is_damaged(file) for file in files},
+        incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
+    )
+
+
+def cells_and_evidence(latest: DataFrame, evidence: DataFrame, parquet: Path) -> dict[str, Rows]:
+    """Write the cells of the latest records as Parquet; return these and the evidence as rows, as `Collected` names."""
+    from wireproof.spark import transforms as t
+
     tables = {
         "clause_cells": (t.by_clause(latest), "cells_by_clause"),
         "group_cells": (t.by_group(latest), "cells_by_group"),
         "may_answers": (t.may_answers(latest), "may_answers"),
     }
     with ThreadPoolExecutor(2) as both:
-        cells = {
-            name: both.submit(lambda frame, table: _rows(_written(frame, parquet / table)), frame.coalesce(1), table)
+        found = {
+            name: both.submit(lambda frame, table: rows_of(written(frame, parquet / table)), frame.coalesce(1), table)
             for name, (frame, table) in tables.items()
         }
-        evidence = both.submit(_rows, t.evidence(latest, EVIDENCE_PER_CELL))
-        return Collected(
-            **{name: rows.result() for name, rows in cells.items()},
-            evidence=evidence.result(),
-            runs=_rows(runs),
-            line_counts=counts,
-            files={_shown(file): is_damaged(file) for file in files},
-            incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
-        )
+        found["evidence"] = both.submit(rows_of, evidence)
+        return {name: rows.result() for name, rows in found.items()}
 
 
-def read_lines(session: SparkSession, files: Sequence[Path]) -> DataFrame:
-    """Return every line of `files` as LINES: as text, so that no parser can drop a line, with its file's URI."""
-    odd = [_local(file) for file in files if GLOB.search(str(file.resolve()))]
-    plain = [path for path in map(_local, files) if path not in odd]
+def read_lines(session: SparkSession, files: Sequence[Path | str]) -> DataFrame:
+    """Return every line of `files` (paths or URIs) as LINES: as text, so that no parser can drop a line, with its
+    file's URI."""
+    uris = [file if isinstance(file, str) else _local(file) for file in files]
+    odd = [uri for uri in uris if GLOB.search(uri)]
+    plain = [uri for uri in uris if not GLOB.search(uri)]
     frames = [session.read.text(plain)] if plain else []
-    frames += [session.read.option("__globPaths__", "false").text(path) for path in odd]
+    frames += [session.read.option("__globPaths__", "false").text(uri) for uri in odd]
     lines = [frame.select("value", "_metadata.file_path").withColumnRenamed("file_path", "source") for frame in frames]
     return reduce(type(lines[0]).unionAll, lines)
 
@@ -150,11 +191,12 @@ def _shown(path: Path) -> str:
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
 
-def _rows(frame: DataFrame) -> Rows:
+def rows_of(frame: DataFrame) -> Rows:
+    """Collect a frame as dicts."""
     return [row.asDict(recursive=True) for row in frame.collect()]
 
 
-def _written(frame: DataFrame, path: Path) -> DataFrame:
+def written(frame: DataFrame, path: Path) -> DataFrame:
     """Write a frame as Parquet and return what was written, so that nothing is computed twice."""
     frame.write.mode("overwrite").parquet(_local(path))
     return frame.sparkSession.read.schema(frame.schema).parquet(_local(path))

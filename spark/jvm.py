@@ -45,11 +45,12 @@ def prepare_java(environ: MutableMapping[str, str]) -> Path:
     """
     tried = []
     for origin, java in _candidates(environ):
-        version = java_version(java)
+        answer = _runs(java, VECTOR_FLAG)
+        as_it_is = answer is not None
+        version = _version(answer) or java_version(java)
         if version is None or version < MINIMUM_JAVA:
             tried.append(f"{origin}: {java} " + ("does not start" if version is None else f"is Java {version}"))
             continue
-        as_it_is = _runs(java, VECTOR_FLAG) is not None
         home = java.parent.parent if as_it_is else wrapped_home(java, _cache(environ))
         environ["JAVA_HOME"] = str(home)
         return java
@@ -67,7 +68,10 @@ def _candidates(environ: MutableMapping[str, str]) -> Iterator[tuple[str, Path]]
 
 def java_version(java: Path) -> int | None:
     """Return the feature number of a Java (8, 11, 17, 25 ...), None if it does not start."""
-    answer = _runs(java)
+    return _version(_runs(java))
+
+
+def _version(answer: str | None) -> int | None:
     found = re.search(r'version "(?:1\.)?(\d+)', answer or "")
     return int(found[1]) if found else None
 

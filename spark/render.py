@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -35,8 +36,8 @@ HEX_SHOWN: Final = 1024
 def write_pages(document: Json, evidence: Rows, out: Path) -> None:
     """Write index.html, matrix.md and evidence/*.html below `out`; delete other evidence pages. Raises `OSError`."""
     environment = _environment()
-    _write(out / "index.html", environment.get_template("matrix.html.j2").render(matrix=document))
-    _write(out / "matrix.md", environment.get_template("matrix.md.j2").render(matrix=document))
+    for name, template in (("index.html", "matrix.html.j2"), ("matrix.md", "matrix.md.j2")):
+        _write(out / name, environment.get_template(template).generate(matrix=document))
     pages: dict[str, Rows] = defaultdict(list)
     for row in evidence:
         pages[evidence_page(row)].append(row)
@@ -44,12 +45,13 @@ def write_pages(document: Json, evidence: Rows, out: Path) -> None:
         old.unlink()
     template = environment.get_template("evidence.html.j2")
     for path, rows in pages.items():
-        _write(out / path, template.render(first=rows[0], cells=_evidence_cells(rows)))
+        _write(out / path, template.generate(first=rows[0], cells=_evidence_cells(rows)))
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, pieces: Iterable[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", errors="replace")
+    with path.open("w", encoding="utf-8", errors="replace") as stream:
+        stream.writelines(pieces)
 
 
 def _environment() -> Environment:

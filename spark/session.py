@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark import SparkContext
-from pyspark.sql import SparkSession
+from pyspark import SparkContext, StorageLevel
+from pyspark.sql import DataFrame, SparkSession
 
 from wireproof.spark.jvm import class_archive
 
@@ -99,6 +99,19 @@ def for_records(session: SparkSession, number: int) -> Iterator[None]:
     finally:
         for name, old in before.items():
             session.conf.set(name, str(old))
+
+
+def is_quick(session: SparkSession) -> bool:
+    """Return whether queries are about few records at the moment, so that planning costs more than the work."""
+    return bool(session.conf.get("spark.sql.codegen.wholeStage") == QUICK_QUERIES["spark.sql.codegen.wholeStage"])
+
+
+def kept(frame: DataFrame) -> DataFrame:
+    """Return a frame whose rows are computed once; `unpersist` it in the end.
+
+    Few rows are computed at once and kept as they are: a cache would compile code for its columns.
+    """
+    return frame.localCheckpoint() if is_quick(frame.sparkSession) else frame.persist(StorageLevel.DISK_ONLY)
 
 
 def close_session(session: SparkSession, seconds: float = EXIT_SECONDS) -> None:

@@ -55,6 +55,8 @@ class Marker:
     replaces: list[str] = field(default_factory=list)
     superseded: list[list[str | int]] = field(default_factory=list)
     """[batch, run_key] of each run that this batch holds again, and of which an earlier batch has only a part."""
+    touched: list[list[int | str]] | None = None
+    """[column_id, protocol, day] of its runs; None: they are many, ask its table `runs`."""
     source: str = "ingest"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -18,7 +17,7 @@ from wireproof.spark.inputs import is_incomplete, path_of
 from wireproof.spark.lake.batches import Lake, LakeError
 from wireproof.spark.lake.ingest import ingest
 from wireproof.spark.lake.refreshing import refresh
-from wireproof.spark.lake.storage import absolute
+from wireproof.spark.lake.storage import Storage, absolute
 
 FILES_A_TRIGGER = 1_000
 LONGEST_BATCH_SECONDS = 600.0
@@ -28,7 +27,7 @@ CHECKPOINTS = "_follow"
 def follow(
     session: SparkSession,
     uri: str,
-    folders: Sequence[Path],
+    folders: Sequence[str],
     interval: float,
     seconds: float | None,
     say: Callable[[str], None],
@@ -39,7 +38,7 @@ def follow(
     """
     from wireproof.spark.ingest import report_ingest, report_refresh
 
-    if len(folders) != 1 or not folders[0].is_dir():
+    if len(folders) != 1 or not Storage(session, folders[0]).is_folder(""):
         raise LakeError("--follow takes one folder that exists")
     lake = Lake(session, uri, create=True)
 
@@ -55,7 +54,7 @@ def follow(
     arriving = (
         session.readStream.schema(text)
         .options(recursiveFileLookup="true", pathGlobFilter="*.{jsonl,jsonl.gz}", maxFilesPerTrigger=FILES_A_TRIGGER)
-        .text(absolute(str(folders[0])))
+        .text(absolute(folders[0]))
         .select("value", "_metadata.file_path", "_metadata.file_name")
         .withColumnRenamed("file_path", "source")
     )

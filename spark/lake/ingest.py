@@ -10,17 +10,20 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
 from wireproof.spark.lake import arriving
 from wireproof.spark.lake.batches import Lake, Marker, new_batch, now
 from wireproof.spark.lake.tables import EVIDENCE
+from wireproof.spark.session import is_quick, kept
 from wireproof.spark.transforms import classified
 
 ROWS_A_FILE = 500_000
 EXAMPLES = 5
+FEW_RUNS = 1_000
+FEW_TOUCHED = 100
+"""Columns and days that a marker lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +44,24 @@ def ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str] = ()) -> Ing
 
     Raises `LakeError` if another batch was committed meanwhile, and what Spark raises; then nothing counts.
     """
-    stage = arriving.staged(classified(lines, arriving.LINE_CHARACTERS)).persist(StorageLevel.DISK_ONLY)
-    arrived = arriving.arriving_runs(stage, cut_short)
-    runs = arriving.decided(arrived, lake.runs()).coalesce(1).persist(StorageLevel.DISK_ONLY)
+    stage = kept(arriving.staged(classified(lines, arriving.LINE_CHARACTERS)))
+    runs = kept(_decided(lake, arriving.arriving_runs(stage, cut_short)).coalesce(1))
     try:
         return _ingest(lake, stage, runs, new_batch())
     finally:
         for frame in (runs, stage):
             frame.unpersist()
+
+
+def _decided(lake: Lake, arrived: DataFrame) -> DataFrame:
+    """Say of each arriving run what is done with it. Where few arrive, the runs of the lake are searched for these."""
+    known = lake.runs()
+    if is_quick(lake.session):
+        arrived = kept(arrived)
+        keys = [row["run_key"] for row in arrived.select("run_key").limit(FEW_RUNS + 1).collect()]
+        if len(keys) <= FEW_RUNS:
+            known = known.where(F.col("run_key").isin(*keys))
+    return arriving.decided(arrived, known)
 
 
 def _ingest(lake: Lake, stage: DataFrame, runs: DataFrame, batch: str) -> Ingested:
@@ -57,11 +70,13 @@ def _ingest(lake: Lake, stage: DataFrame, runs: DataFrame, batch: str) -> Ingest
     bad = _newly_refused(lake, stage) if found.refused else None
     rows = {"quarantine": bad.count() if bad is not None else 0, "runs": 0, "records": 0, "evidence": 0}
     partitions: list[list[str]] = []
+    touched: list[list[int | str]] = []
     for action in (arriving.NEW, arriving.SUPERSEDING):
         if action in actions:
             rows["runs"] += actions[action]["runs"]
             rows["records"] += actions[action]["records"]
             partitions += [list(pair) for pair in actions[action]["partitions"]]
+            touched += [list(one) for one in actions[action]["touched"]]
     marker = None
     if rows["runs"] or rows["quarantine"]:
         if bad is not None and rows["quarantine"]:
@@ -74,6 +89,7 @@ def _ingest(lake: Lake, stage: DataFrame, runs: DataFrame, batch: str) -> Ingest
             committed_at=now(),
             rows=rows,
             partitions=sorted([list(one) for one in {tuple(pair) for pair in partitions}]),
+            touched=sorted(touched) if len(touched) <= FEW_TOUCHED else None,
             superseded=_superseded(runs) if arriving.SUPERSEDING in actions else [],
         )
         lake.commit(marker)
@@ -112,12 +128,14 @@ def _newly_refused(lake: Lake, stage: DataFrame) -> DataFrame:
 
 
 def _by_action(runs: DataFrame) -> DataFrame:
-    month = F.date_format("started", "yyyy-MM")
+    month, day = F.date_format("started", "yyyy-MM"), F.date_format("started", "yyyy-MM-dd")
+    touched = F.collect_set(F.struct("column_id", "protocol", day.alias("day")))
     return runs.groupBy("action").agg(
         F.count("*").alias("runs"),
         F.sum("records").alias("records"),
         F.count_if(F.col("partial").isNotNull()).alias("partial"),
         F.collect_set(F.struct("protocol", month.alias("month"))).alias("partitions"),
+        F.slice(touched, 1, FEW_TOUCHED + 1).alias("touched"),
     )
 
 

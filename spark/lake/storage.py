@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
+from wireproof.spark.inputs import SCHEME
 
 
 class NotWrittenError(Exception):
@@ -56,6 +55,10 @@ class Storage:
     def exists(self, path: str) -> bool:
         """Return whether a file or folder exists."""
         return bool(self._system.exists(self._path(path)))
+
+    def is_folder(self, path: str) -> bool:
+        """Return whether a folder exists."""
+        return self.exists(path) and bool(self._system.getFileStatus(self._path(path)).isDirectory())
 
     def entries(self, path: str) -> list[Entry]:
         """Return what a folder holds, sorted by name; nothing if it does not exist."""

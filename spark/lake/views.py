@@ -6,23 +6,31 @@ from pyspark.sql import SparkSession
 
 from wireproof.spark.lake.aggregates import Aggregates
 from wireproof.spark.lake.batches import Lake
-from wireproof.spark.statistics import columns_of, flakiness
+from wireproof.spark.statistics import columns_of, coverage, detection, disagreements, flakiness, version_changes
 
-VIEWS = ("records", "evidence", "runs", "quarantine", "columns", "latest", "case_days", "case_stats", "flakiness")
+TABLES = ("records", "evidence", "runs", "quarantine", "columns", "latest", "case_days", "case_stats")
+VIEWS = (*TABLES, "flakiness", "version_changes", "disagreements", "detection", "coverage")
 
 
 def register_views(session: SparkSession, uri: str) -> Aggregates:
     """Make VIEWS of a lake in a session; they show it as it is now. Raises `LakeError`."""
     lake = Lake(session, uri)
     aggregates = Aggregates(lake)
+    columns, latest, stats = columns_of(lake.runs()), aggregates.table("latest"), aggregates.table("case_stats")
     frames = {
         "records": lake.records(),
         "evidence": lake.evidence(),
         "runs": lake.runs(),
         "quarantine": lake.quarantine(),
-        "columns": columns_of(lake.runs()),
-        **{name: aggregates.table(name) for name in ("latest", "case_days", "case_stats")},
-        "flakiness": flakiness(aggregates.table("case_stats")),
+        "columns": columns,
+        "latest": latest,
+        "case_days": aggregates.table("case_days"),
+        "case_stats": stats,
+        "flakiness": flakiness(stats),
+        "version_changes": version_changes(stats, columns),
+        "disagreements": disagreements(latest),
+        "detection": detection(latest),
+        "coverage": coverage(latest),
     }
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)

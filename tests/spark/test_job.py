@@ -15,6 +15,9 @@ from pyspark.sql import SparkSession
 
 from tests.places import ROOT
 from wireproof.spark import job
+from wireproof.spark.ingest import take
+from wireproof.spark.lake.batches import Lake
+from wireproof.spark.lake.refreshing import rebuild
 
 pytestmark = pytest.mark.spark
 
@@ -65,6 +68,44 @@ def test_runs_become_tables_a_document_and_pages(
         page, _, anchor = link.partition("#")
         assert f'id="{anchor}"' in (out / page).read_text()
     assert "| INSERT | MUST |" in (out / "matrix.md").read_text()
+
+
+def test_the_matrix_of_a_lake_is_that_of_its_runs(
+    main: Callable[..., int],
+    made_up_runs: Callable[..., Iterator[list[Record]]],
+    write_run: Callable[..., Path],
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = [write_run(f"{number}", [*run, "{broken"]) for number, run in enumerate(made_up_runs())]
+    lake = str(tmp_path / "lake")
+    take(Lake(spark, lake, create=True), files)
+    assert main("--lake", lake, "--out", tmp_path / "none") == 2
+    assert "--rebuild" in capsys.readouterr().err
+    rebuild(Lake(spark, lake))
+
+    assert main(tmp_path / "runs", "--out", tmp_path / "of-runs") == 0
+    assert main("--lake", lake, "--out", tmp_path / "of-lake") == 0
+
+    of_runs, of_lake = (json.loads((tmp_path / of / "matrix.json").read_text()) for of in ("of-runs", "of-lake"))
+    Draft202012Validator(json.loads(MATRIX_SCHEMA.read_text())).validate(of_lake)
+    for part in ("sections", "runs", "as_of"):
+        assert of_lake[part] == of_runs[part]
+    for name in ("lines", "records", "corrupt", "repeated"):
+        assert of_lake["inputs"][name] == of_runs["inputs"][name]
+    pages = {page.name: page.read_text() for page in (tmp_path / "of-runs" / "evidence").iterdir()}
+    assert pages
+    assert {page.name: page.read_text() for page in (tmp_path / "of-lake" / "evidence").iterdir()} == pages
+    assert main("--out", tmp_path / "none") == 2
+    assert main(tmp_path / "runs", "--lake", lake, "--out", tmp_path / "none") == 2
+    assert "one of the two" in capsys.readouterr().err
+
+
+def test_the_published_matrix_is_that_of_the_published_lake(main: Callable[..., int], tmp_path: Path) -> None:
+    published = ROOT / "reports" / "published"
+    assert main("--lake", published / "lake", "--out", tmp_path) == 0
+    assert (tmp_path / "matrix.md").read_text() == (published / "matrix.md").read_text()
 
 
 def test_a_server_that_fails_in_one_segmentation_only_has_its_cell_marked(

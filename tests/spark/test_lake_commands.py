@@ -60,6 +60,26 @@ def test_runs_are_taken_followed_and_shown(
 
 
 @pytest.mark.usefixtures("commands")
+def test_runs_may_be_given_by_a_uri(
+    record: Callable[..., Record], write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_run("a {1,2} b", [record()])
+    cut = write_run("cut", [record(run_id="cut", run_started_at="2026-01-02T10:00:00.000Z")])
+    cut.with_name("pending.jsonl").write_text("{}")
+    (tmp_path / "runs" / "notes.jsonl").write_text("not of a run")
+
+    assert ingest.main([f"file://{tmp_path}/runs", "--lake", str(tmp_path / "lake"), "--no-refresh"]) == 0
+    said = capsys.readouterr().out
+    assert "took 2 new runs" in said
+    assert "1 runs are partial" in said
+    assert ingest.main([str(tmp_path / "runs"), "--lake", str(tmp_path / "lake"), "--no-refresh"]) == 0
+    assert "2 were there already" in capsys.readouterr().out
+    assert ingest.main([f"file:{tmp_path}/none", "--lake", str(tmp_path / "other")]) == 2
+    assert "no records.jsonl or *.jsonl.gz below file:" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.usefixtures("commands")
 def test_what_is_no_lake_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert site.main(["--lake", str(tmp_path / "none"), "--out", str(tmp_path / "site")]) == 2
     assert "is no lake" in capsys.readouterr().err

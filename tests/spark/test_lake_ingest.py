@@ -46,11 +46,13 @@ def test_a_run_is_taken_once_and_a_bad_line_is_quarantined(
     assert first.runs == {"new": 1}
     assert again.runs == {"repeated": 1}
     assert again.marker is None
+    [run] = lake.runs().collect()
+    assert first.marker is not None
+    assert first.marker.touched == [[run["column_id"], "throttr", "2026-01-01"]]
     assert first.refused == {"not one JSON object": 1, "unknown level": 1}
     assert played(lake) == [("run-1", "A", "pass"), ("run-1", "B", "fail")]
     bad = {(row["reason"], row["line"][:7]) for row in lake.quarantine().collect()}
     assert bad == {("not one JSON object", "{broken"), ("unknown level", '{"recor')}
-    [run] = lake.runs().collect()
     assert (run["records"], run["cases"], run["must_passed"], run["must_scored"], run["partial"]) == (2, 2, 1, 2, None)
     [evidence] = lake.evidence().collect()
     assert (evidence["expected"], evidence["got"], evidence["exchange"][0]["hex"]) == ("01", "02", "07")

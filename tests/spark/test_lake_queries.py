@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.browser import NEEDS_BROWSER, dumped
 from tests.places import ROOT
 from tests.spark.lakes import commit_runs
 from wireproof.spark import statistics
@@ -59,6 +60,13 @@ def test_the_three_queries_of_the_page_run(spark: SparkSession, aggregates: Aggr
     assert newly == []
     assert ("CL-B", 1, 1) in differing
     assert [row[:4] for row in flaky] == [("gamma", "A", 3, 6)]
+    lost = spark.sql("select implementation, case, kind from version_changes where sure").collect()
+    assert [tuple(row) for row in lost] == [("alpha", "B", "regression")]
+    [apart] = spark.sql("select clause, passing, failing from disagreements where clause = 'CL-B'").collect()
+    assert tuple(apart) == ("CL-B", 1, 1)
+    found = spark.sql("select case, found_in, columns from detection order by case").collect()
+    assert [tuple(row) for row in found] == [("A", 0, 4), ("B", 1, 3)]
+    assert spark.sql("select sum(scored), sum(unsupported) from coverage").collect() == [(7, 0)]
     for name in VIEWS:
         spark.catalog.dropTempView(name)
 
@@ -97,6 +105,30 @@ def test_the_site_says_what_the_records_say(aggregates: Aggregates, tmp_path: Pa
         assert "</script" not in file.read_text(encoding="utf-8")
     for page in pages.PAGES:
         assert "http" not in (tmp_path / page).read_text(encoding="utf-8").replace("http-equiv", "")
+
+
+@pytest.mark.nightly
+@NEEDS_BROWSER
+def test_a_browser_shows_every_page_of_a_site(aggregates: Aggregates, tmp_path: Path) -> None:
+    pages.write_site(aggregates, tmp_path / "site", {"CL-B": "B is to be done."}, days=7)
+    alpha = data(tmp_path / "site", "index")["sections"][0]["columns"][0][3]
+
+    def shown(page: str) -> str:
+        url = (tmp_path / "site").as_uri()
+        return dumped(f"{url}/{page}", str(tmp_path / re.sub(r"\W", "", page)))
+
+    overview, matrix = shown("index.html"), shown("matrix.html?s=0")
+    assert "3 columns, 1 pass every MUST" in overview
+    assert "alpha 1.1 uint16: MUST 1 of 2 (50.0 %)" in overview
+    assert "2 clauses, 3 columns" in matrix
+    assert len(re.findall(r'role="gridcell"', matrix)) == 6
+    assert 'class="cell f"' in matrix
+    implementation, clause = shown(f"implementation.html?id={alpha}"), shown("clause.html?s=0&r=1")
+    assert "1 cases fail only in 1.1 7.1.0 uint16" in implementation
+    assert "1.0 → 1.1" in implementation
+    assert "B is to be done." in clause
+    assert "Implementations differ here." in clause
+    assert "✗ regression" in shown("changes.html")
 
 
 def test_the_intervals_of_the_pages_are_those_of_the_statistics() -> None:

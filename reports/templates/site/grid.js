@@ -23,7 +23,7 @@ wireproof.pages.matrix = async (main, query) => {
   };
   build();
   main.replaceChildren(el("h1", {}, "Clauses by implementations"), controls,
-    el("ul", { class: "legend" }, Object.keys(GLYPHS).map((mark) => el("li", {}, el("b", { class: mark === "." ? "no" : mark }, GLYPHS[mark]), ` ${WORDS[mark]}`)), el("li", {}, el("b", { class: "p cell often", style: "position:static;display:inline-block" }, "✓"), " not always")),
+    el("ul", { class: "legend" }, Object.keys(GLYPHS).map((mark) => el("li", {}, el("b", { class: mark === "." ? "no" : mark }, GLYPHS[mark]), ` ${WORDS[mark]}`)), el("li", {}, el("b", { class: "p cell often" }, "✓"), " not always")),
     info, grid.root);
   redraw();
 };

@@ -47,7 +47,7 @@ function step(value) { return value === null ? "none" : value === 1 ? "s4" : val
 function table(heads, rows) {
   return el("div", { class: "scroll" }, el("table", {},
     el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell instanceof Node ? cell : String(cell ?? ""))))))));
+    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, place) => el("td", { "data-head": heads[place] }, cell instanceof Node ? cell : String(cell ?? ""))))))));
 }
 function choice(label, options, chosen, then) {
   const select = el("select", { onchange: () => then(select.value) }, options.map(([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text)));
@@ -109,7 +109,7 @@ wireproof.pages.changes = async (main) => {
       : el("p", {}, "Nothing."));
   };
   main.replaceChildren(
-    el("h1", {}, `What changed since ${found.since}`),
+    el("h1", {}, "What changed since ", el("span", { class: "day" }, found.since)),
     el("p", { class: "soft" }, "A change is sure where every run of both versions says the same; a case that goes to and fro is not.", found.rows.length >= found.most ? ` Only the first ${found.most} are listed.` : ""),
     el("div", { class: "controls" },
       choice("What", [["", "both"], ["regression", "regressions"], ["fix", "fixes"]], "", (value) => { state.kind = value; draw(); }),
@@ -173,10 +173,10 @@ function badge(name, value) {
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"], INKS = ["var(--s4)", "var(--s0)", "var(--ink)", "#9a6fb0"];
 function trend(versions) {
   const names = [...new Set(versions.map((one) => one.implementation_version))], lines = [...new Set(versions.map((one) => `${one.profile} ${one.variant}`))];
-  const width = Math.min(900, Math.max(window.innerWidth - 48, 280)), height = 190, left = 44, bottom = 36;
+  const width = Math.min(900, Math.max(window.innerWidth - 48, 280)), height = 190, left = 44, right = 30, bottom = 36;
   const values = versions.map((one) => share(one.must_passed, one.must_scored)).filter((value) => value !== null);
-  const low = Math.min(0.9, ...values), x = (name) => left + 10 + names.indexOf(name) * (width - left - 20) / Math.max(names.length - 1, 1), y = (value) => 10 + (1 - value) / Math.max(1 - low, 1e-9) * (height - bottom - 10);
-  const picture = svg("svg", { width, height, role: "img", "aria-label": "Share of MUST cases that pass, by version" });
+  const low = Math.min(0.9, ...values), x = (name) => left + 10 + names.indexOf(name) * (width - left - 10 - right) / Math.max(names.length - 1, 1), y = (value) => 10 + (1 - value) / Math.max(1 - low, 1e-9) * (height - bottom - 10);
+  const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "trend", role: "img", "aria-label": "Share of MUST cases that pass, by version" });
   const put = (at, up, text, anchor = "end") => picture.append(Object.assign(svg("text", { x: at, y: up, "text-anchor": anchor }), { textContent: text }));
   for (const value of [1, (1 + low) / 2, low]) { picture.append(svg("line", { class: "axis", x1: left, x2: width, y1: y(value), y2: y(value) })); put(left - 4, y(value) + 4, percent(value)); }
   const every = Math.ceil(names.length * 52 / width);
@@ -192,7 +192,9 @@ function trend(versions) {
 function compare(versions, failing) {
   const name = (one) => `${one.implementation_version} ${one.profile} ${one.variant}`;
   const cases = new Map(failing.map((one) => [name(one), new Set(one.cases)])), names = versions.map(name);
-  const state = { a: names[Math.max(names.length - 2, 0)], b: names[names.length - 1] }, body = el("div");
+  const last = versions.length - 1, same = (one) => one.profile === versions[last].profile && one.variant === versions[last].variant;
+  const before = Math.max(versions.findLastIndex((one, place) => place < last && same(one)), 0);
+  const state = { a: names[before], b: names[last] }, body = el("div");
   const draw = () => {
     const a = cases.get(state.a) || new Set(), b = cases.get(state.b) || new Set();
     const lists = [[`fail only in ${state.a}`, [...a].filter((one) => !b.has(one))], [`fail only in ${state.b}`, [...b].filter((one) => !a.has(one))], ["fail in both", [...a].filter((one) => b.has(one))]];

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from tests.browser import NEEDS_BROWSER, dumped
 from tests.conformance.report.test_outputs import HOSTILE, RUN, record
 from wireproof.cli import command
 from wireproof.conformance.report.decoded_exchange import MOST_BYTES, MOST_EVENTS, decoded_exchange, in_words
@@ -177,27 +175,8 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert data_of(tmp_path / "index.html")["run"]["protocol"] == "throttr"
 
 
-@cache
-def dumped(url: str, profile: str) -> str:
-    words = [
-        *(
-            "chromium",
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking",
-        ),
-        *("--disable-component-update", "--disable-sync", f"--user-data-dir={profile}", "--virtual-time-budget=5000"),
-        *("--enable-logging=stderr", "--dump-dom", url),
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=90, check=True)
-    assert "CONSOLE" not in done.stderr
-    return done.stdout
-
-
 @pytest.mark.nightly
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+@NEEDS_BROWSER
 def test_a_browser_shows_it_without_an_error(tmp_path: Path) -> None:
     written(tmp_path, WRONG, record(**PLACE, record_id="ba9876543210"))
     url = (tmp_path / "index.html").as_uri()
@@ -211,7 +190,7 @@ def test_a_browser_shows_it_without_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+@NEEDS_BROWSER
 def test_a_browser_marks_the_byte_and_says_what_is_expected(tmp_path: Path) -> None:
     asked = [*ASKED[:2], event("received", "010500040100")]
     wrong = {**WRONG, "exchange": asked, "extra": {"reply_to": "QUERY", "field": "quota", "asked": "QUERY"}}
@@ -224,7 +203,7 @@ def test_a_browser_marks_the_byte_and_says_what_is_expected(tmp_path: Path) -> N
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+@NEEDS_BROWSER
 def test_the_line_that_plays_it_again_starts_the_server_that_was_started(tmp_path: Path) -> None:
     written(tmp_path, WRONG)
     page = tmp_path / "index.html"
