@@ -94,7 +94,7 @@ LONG = 30.0
     "--max-time",
     type=click.FloatRange(1.0),
     metavar="SECONDS",
-    help="End the run after so many seconds, as partial.  [default: after 30 in which next to nothing passes]",
+    help="End the run after so many seconds, as partial.  [default: after 20 in which next to nothing passes]",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
 @target_options

@@ -24,7 +24,7 @@ from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind
-from wireproof.conformance.verdict.crashes import is_unplayed
+from wireproof.conformance.verdict.crashes import Hang, is_unplayed
 from wireproof.conformance.verdict.last_words import in_frame
 from wireproof.conformance.verdict.records import Record, Run
 
@@ -156,6 +156,8 @@ def _ended(first: Record, process: Mapping[str, Any]) -> str:
     """Return how a process ended, what it printed, and where in its own code."""
     if first.get("extra", {}).get("hang") or "death" not in process:
         return str(first["got"]).split(";")[0]
+    if hang := process.get("hang"):
+        return f"it {Hang(hang['cpu'], hang['seconds'], hang['busy']).detail}"
     words = f": {process['said']}" if process.get("said") else ", and printed nothing"
     return f"it {process['death']}{in_frame(process)}{words}"
 

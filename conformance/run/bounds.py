@@ -14,7 +14,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.byte_allowance import FLOOD
 
-PATIENCE = 30.0
+PATIENCE = 20.0
 """Seconds of play in which more than one play in `ONE_IN` must have passed."""
 ONE_IN = 10
 FEWEST = 3

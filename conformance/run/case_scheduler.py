@@ -360,14 +360,15 @@ class CaseScheduler:
     def stop(self, why: str) -> None:
         """Report what was not played to its end, once the run was ended before its cases were; `why` as `Bounds.over`.
 
-        What was seen and should have been seen again blames nobody.
+        What was seen and should have been seen again blames nobody, unless nothing at all has passed.
         """
         outcome, deaths = ended_early(why), [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
         if self.plan.stays_up is not None and deaths:
             self.report(self.plan.stays_up, unexplained(deaths), time.monotonic())
         for case, first, began in (*self._doubtful, *self._lost):
             if case.segmentation == WHOLE.name and case.id not in self._reported:
-                self.report(case, ended_early(why, first), began)
+                stands = not self.plan.bounds.passed and first.verdict in DISTURBED
+                self.report(case, first if stands else ended_early(why, first), began)
         for case in self.plan.cases:
             if case.id not in self._reported:
                 self.report(case, outcome, time.monotonic())

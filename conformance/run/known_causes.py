@@ -3,7 +3,8 @@
 Something that `ENOUGH` cases sent which ended the server in one way, and that no case sent which passed, is taken for
 what ends it: other cases that send it are held back. They are untestable because of it, and the restarts are left for
 others. A cause that took a quarter of all restarts is spent: from then on what each further case sends that ends the
-server so, and that fits best, is taken for it too, although cases passed that sent it.
+server so, and that fits best, is taken for it too, although some cases passed that sent it, if it fits well enough.
+Nobody looks for the case behind a further end of a spent cause.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ SPENT = 4
 """The part of all restarts that one cause may take: one of so many."""
 HUNG = 4
 """How many deaths a hang counts as: each costs twice the time to wait for an answer."""
+FITS = 0.5
+"""Ochiai's coefficient from which something that is sent may be taken for what ends the server."""
 Signature = tuple[str, str]
 """How a process ended, and the words that are the same each time."""
 
@@ -88,7 +91,12 @@ class KnownCauses:
         one.guilty += 1
         one.sent.update(self._sent_by(case))
         if one.spent and one.guilty >= ENOUGH and (sent := self._sent_by(case)):
-            one.held.add(max(sorted(sent), key=lambda name: self._share(one, name)))
+            best = max(sorted(sent), key=lambda name: self._share(one, name))
+            one.held |= {best} if self._share(one, best) >= FITS else set()
+
+    def is_spent(self, signature: Signature) -> bool:
+        """Say whether a cause took its part of the restarts, and a case is known that shows it."""
+        return self.is_known(signature) and self._causes[signature].spent
 
     def is_known(self, signature: Signature) -> bool:
         """Say whether a case is known that ends the server so."""

@@ -2,8 +2,9 @@
 
 Cases that were under way when it died, or had ended just before, play again on a fresh process, the likely ones first
 (`crash_search.py`); who ends it again, as the first on its process, is the crash. Cases that were only waiting come
-last, by halves. A death that nobody repeats is the crash of the case that stands for the whole run; from then on what
-is under way at a death like it is not looked at, but put off and played at the end, a few at a time.
+last, by halves. A death that nobody repeats is the crash of the case that stands for the whole run. From then on what
+is under way at a death like it, or at one whose cause took its part of the restarts, is not looked at, but put off and
+played at the end, a few at a time; and fewer cases play concurrently, until enough have passed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ FEW = 8
 """How many cases at a time play of those that were put off because of an end that nobody is known to cause."""
 TRIES = 2
 """How many of the cases that were put off may end the server before the rest is held back."""
+FEWEST, RECOVERY = 4, 8
+"""How many cases play concurrently at least while the server keeps dying, and how many passes allow one more again."""
 REPORT = 400
 """Last lines in which a report of the death is looked for."""
 
@@ -67,6 +70,8 @@ class SupervisedScheduler(CaseScheduler):
         self._hung = False
         """Whether it ever answered nobody; from then on it is asked all the time while cases play concurrently."""
         self.known = KnownCauses(restarts)
+        self._places, self._passes = self.limiter.places, 0
+        """How many cases play concurrently while the server lives, and how many passed since it died."""
         self._in_vain: set[Signature] = set()
         """Ends whose case was looked for and not found."""
         self._later: list[Case] = []
@@ -108,6 +113,8 @@ class SupervisedScheduler(CaseScheduler):
         """See `CaseScheduler`."""
         if outcome.verdict is Verdict.PASS:
             self.known.passed(case)
+            self._passes += 1
+            self.limiter.places += self.limiter.places < self._places and self._passes % RECOVERY == 0
         super().report(case, outcome, began)
 
     def _held_back(self, case: Case) -> Outcome | None:
@@ -250,10 +257,12 @@ class SupervisedScheduler(CaseScheduler):
         death = self._server.death() or "is gone"
         suspects, waiting = batch.suspects(self.known.suspicion)
         under_way = [one.case.id for one in (*suspects, *waiting)]
-        self.deaths.append(Death(death, under_way, self._evidence(death)))
-        crash_signature = self._signature(death)
+        evidence, crash_signature = self._evidence(death), self._signature(death)
+        is_spent = self.known.is_spent(crash_signature)
+        self.deaths += [] if is_spent else [Death(death, under_way, evidence)]
         await self.start_again(death)
-        if crash_signature in self._in_vain and len(under_way) > FEW:
+        if (is_spent or crash_signature in self._in_vain) and len(under_way) > FEW:
+            self.limiter.places = max(min(FEWEST, self._places), self.limiter.places // 2)
             self._later += self._cleared([*suspects, *waiting])
             return [batch.left]
         search = CrashSearch(self)
@@ -337,6 +346,8 @@ class SupervisedScheduler(CaseScheduler):
     def _evidence(self, death: str) -> dict[str, Any]:
         found: dict[str, Any] = {"death": death, "start": self._server.starts}
         found["last_words"] = self._server.last_words()
+        if self._server.given_up and self._hang is not None:
+            found["hang"] = self._hang.extra
         if not self._server.given_up:
             words = last_words("\n".join(self._server.last_words(REPORT)))
             found |= words.extra

@@ -118,9 +118,9 @@ class _Grouping:
         by_words: dict[tuple[str, ...], Group] = {}
         wordless: dict[tuple[str, ...], list[tuple[set[str], Group]]] = defaultdict(list)
         requests = frozenset({"", *(name for one in self._bad for name in asked_in(one))})
-        for one in sorted(records, key=lambda one: (group_of(one) not in requests, size_of(one))):
+        for one in sorted(records, key=lambda one: (not asked_in(one), group_of(one) not in requests, size_of(one))):
             process = process_of(one) or {}
-            kind = CauseKind.HANG if extra_of(one).get("hang") else CauseKind.DEATH
+            kind = CauseKind.HANG if extra_of(one).get("hang") or process.get("hang") else CauseKind.DEATH
             key = kind.value, *signature(process)
             if key[-1]:
                 by_words.setdefault(key, Group(kind)).shows.append(one)
@@ -179,7 +179,8 @@ class _Grouping:
     def _at(self, places: set[tuple[str, str] | None], *, but: Group | None = None) -> Group | None:
         """Return the group with most plays that has one at such a place, those of one case before combinations.
 
-        A place without a field meets all of that reply, and what was judged by many replies meets all.
+        A place without a field meets all of that reply, and what was judged by many replies meets all; a group that has
+        one at just that place comes before them.
         """
         found = [
             group
@@ -188,7 +189,12 @@ class _Grouping:
             and group.kind in (CauseKind.FAILURE, CauseKind.HANG)
             and any(meet(place_of(one), place) for one in group.shows for place in places)
         ]
-        return max(found, key=lambda one: (not one.combined, len(one.shows) + len(one.follow)), default=None)
+
+        def rank(one: Group) -> tuple[bool, bool, int]:
+            exact = any(place_of(record) in places for record in one.shows)
+            return not one.combined, exact, len(one.shows) + len(one.follow)
+
+        return max(found, key=rank, default=None)
 
     def _others(self, records: Sequence[Record]) -> None:
         """Let what failed in a step that prepares follow, or stand by itself; all else by what came."""

@@ -78,6 +78,7 @@ class Cause:
     def as_json(self) -> dict[str, Any]:
         """Return the cause as run.json has it."""
         first = self.first
+        hang = extra_of(first).get("hang") or self.process.get("hang")
         words = {name: self.process[name] for name in ("death", "said", "frame") if self.process.get(name)}
         return {
             "kind": self.kind.value,
@@ -90,7 +91,7 @@ class Cause:
             "expected": first["expected"],
             "got": first["got"],
             **words,
-            **({"hang": dict(extra_of(first)["hang"])} if extra_of(first).get("hang") else {}),
+            **({"hang": dict(hang)} if hang else {}),
             **({"not_required": self.not_required} if self.not_required else {}),
             **({"requests": self.common} if self.common else {}),
             "following": self.following,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LastWords", "in_frame", "last_words"]
+__all__ = ["LastWords", "in_frame", "last_words", "without_template_arguments"]
 
 LONGEST = 300
 NAMES = re.compile(
@@ -27,6 +27,7 @@ TROUBLE = re.compile(r"fatal|error|abort|fail|panic|exception|assert|corrupt|sig
 READY = re.compile(r"^listening \S+$|^=== wireproof: ")
 FOLLOWS = re.compile(r"^\s|^#|^goroutine |^stack backtrace|^Stack trace|^Caused by|^$")
 """Lines between an exception and what names it."""
+BACKTRACE = re.compile(r"^\s*#\d+ +0x[0-9a-f]+ ")
 FRAMES = (
     re.compile(r'^\s*File "(?P<at>[^"]+)", line (?P<line>\d+),? in (?P<name>.+)$'),
     re.compile(r"^\s*at (?P<name>[^\s(]+)\((?P<at>[^():]+):(?P<line>\d+)\)$"),
@@ -76,6 +77,22 @@ class LastWords:
 def in_frame(process: Mapping[str, Any]) -> str:
     """Return " in FRAME" for what a record has of a process, "" where no frame is known."""
     return f" in {process['frame']}" if process.get("frame") else ""
+
+
+def without_template_arguments(line: str) -> str:
+    """Return a line of a backtrace with `<…>` for each list of template arguments, which may be very long."""
+    if not BACKTRACE.match(line) or "<" not in line:
+        return line
+    kept, depth = list[str](), 0
+    for at, one in enumerate(line):
+        if one == "<" and not line.endswith("operator", 0, at):
+            kept += ["<…>"] if not depth else []
+            depth += 1
+        elif one == ">" and depth and line[at - 1] != "-":
+            depth -= 1
+        elif not depth:
+            kept.append(one)
+    return line if depth else "".join(kept)
 
 
 def last_words(text: str) -> LastWords:

@@ -37,6 +37,7 @@ __all__ = [
 LARGE = 1 << 7
 """From here on a number is large enough that two failures which read it at one place have one cause."""
 VARIES = re.compile(r"0x[0-9a-fA-F]+|\d+|b'[^']*'|\"[^\"]*\"")
+WAITED = "waited"
 SILENT, SILENCE = "silent", re.compile(r"nothing (in|beyond) ")
 
 
@@ -103,6 +104,8 @@ def shared_keys(record: Record) -> list[tuple[object, ...]]:
     if kind is CauseKind.HANG:
         return [(kind, place[0], record["blamed"]) if is_combination(record["case"]) else (kind, place[0])]
     found: list[tuple[object, ...]] = [(kind, record["blamed"], place)]
+    if let_time_pass(record):
+        found.append((kind, place, plain(record["expected"]), plain(record["got"])))
     if "extreme" in extra_of(record):
         found.append((kind, extra_of(record)["extreme"]))
     number = re.fullmatch(r"(\d+)", str(record["got"]).split(";")[0].strip())
@@ -114,6 +117,11 @@ def shared_keys(record: Record) -> list[tuple[object, ...]]:
 def extra_of(record: Record) -> Mapping[str, Any]:
     """Return what a record has beyond what every record has."""
     return record.get("extra") or {}
+
+
+def let_time_pass(record: Record) -> bool:
+    """Say whether the play waited before the answer that was wrong: then time is why, whatever clause is blamed."""
+    return any(one["direction"] == "event" and one["text"] == WAITED for one in record["exchange"])
 
 
 def place_of(record: Record) -> tuple[str, str] | None:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from wireproof.conformance.verdict.last_words import without_template_arguments
+
 READY = re.compile(rb"^listening (\S+)\r?\n", re.MULTILINE)
 BESIDE = re.compile(rb"^listening (\S+) (\S+)\r?\n", re.MULTILINE)
 DIAGNOSIS = re.compile(
@@ -14,7 +16,9 @@ DIAGNOSIS = re.compile(
 )
 """What a runtime says of a death, mostly followed by many lines that say less."""
 LOOKED_AT = 64 * 1024
-"""Bytes of the beginning and of the end that are looked at."""
+"""Bytes of the beginning in which addresses are looked for."""
+REPORTED = 1024 * 1024
+"""Bytes of the end in which a report of a death is looked for: those of C++ have lines of thousands of characters."""
 LONGEST_LINE = 500
 
 
@@ -58,9 +62,9 @@ class Log:
 
         The first is the one that names a cause of death, where one does.
         """
-        start = max(self._since, self._size() - LOOKED_AT)
-        text = os.pread(self.fileno(), LOOKED_AT, start).decode(errors="replace")
-        lines = [line.rstrip()[:LONGEST_LINE] for line in text.splitlines() if line.strip()]
+        start = max(self._since, self._size() - REPORTED)
+        text = os.pread(self.fileno(), REPORTED, start).decode(errors="replace")
+        lines = [without_template_arguments(line.rstrip())[:LONGEST_LINE] for line in text.splitlines() if line.strip()]
         last = lines[-count:]
         cause = next((line for line in lines if DIAGNOSIS.search(line)), None)
         return last if cause is None or cause in last else [cause, *last[1:]]

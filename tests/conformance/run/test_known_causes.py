@@ -57,6 +57,16 @@ def test_a_cause_that_took_a_quarter_of_the_restarts_holds_back_what_fits_best()
     assert known.would_do_it(sends("QUERY", id="made/right")) is None
 
 
+def test_what_many_cases_send_that_pass_is_not_taken_for_what_ends_the_server() -> None:
+    known = KnownCauses(40)
+    for number in range(40):
+        known.passed(sends("PURGE", id=f"made/passes-{number}"))
+    after(known, 12, "PURGE")
+
+    assert known.is_spent(DEATH)
+    assert known.would_do_it(sends("PURGE", id="made/other")) is None
+
+
 def test_hangs_are_spent_sooner_than_deaths() -> None:
     known = KnownCauses(100)
     known.passed(sends("PURGE", id="made/passes"))

@@ -28,7 +28,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.runner import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import choice_of
 from wireproof.conformance.run.serving import ServingCheck
-from wireproof.conformance.run.supervision import SupervisedScheduler
+from wireproof.conformance.run.supervision import FEW, SupervisedScheduler
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Record, Run
 
@@ -220,6 +220,25 @@ def test_what_is_put_off_after_ends_that_nobody_repeats_is_played_a_few_at_a_tim
     assert crashes(records) == {STAYS_UP.id}
     assert others(records) == {"pass"}
     assert most[-1] <= 8
+
+
+def test_a_cause_that_took_its_part_of_the_restarts_costs_one_for_each_further_death() -> None:
+    chance: list[int] = []
+
+    def ends(driver: FakeDriver, case: str) -> bool:
+        if case in {"made/1", "made/2"}:
+            return True
+        if len(chance) < 10 and len(driver.order) > 40 * len(chance) + 60 and len(driver.playing) > FEW:
+            chance.append(driver.server.starts)
+            return True
+        return False
+
+    records, driver = run(some(400), ends, jobs=32, restarts=24)
+
+    assert crashes(records) >= {"made/1", "made/2"}
+    assert others(records) == {"pass"}
+    assert len(chance) > 2
+    assert driver.limiter.places == 32
 
 
 def test_when_the_restarts_run_out_the_option_and_the_causes_are_named() -> None:

@@ -265,3 +265,36 @@ def test_what_fails_in_other_segments_at_a_request_that_goes_wrong_whole_follows
 
     assert len(grouped(low, *unanswered_consequences(2), joined)) == 1
     assert len(grouped(low, *unanswered_consequences(2), made("cut", delivery="bytes", asked="GET"))) == 2
+
+
+def waited(case: str, clause: str, got: str, **changes: Any) -> Record:
+    one = made(case, place=("QUERY", ""), blamed=clause, got=got, **changes)
+    event = {"at_us": 2, "connection": "", "direction": "event", "hex": "", "text": "waited"}
+    return {**one, "exchange": [*one["exchange"], event]}
+
+
+def test_what_is_still_there_after_a_wait_is_one_cause_whatever_sentence_speaks_of_it() -> None:
+    late = [waited(f"unit{n}", f"C-{n}", f"QUERY_REPLY(quota=1, ttl_type={n}, ttl=0)") for n in range(3)]
+    other = waited("other", "C-9", "STATUS(ok=False)")
+    at_once = made("at-once", place=("QUERY", ""), blamed="C-8", got=late[0]["got"])
+
+    assert sorted(map(sorted, grouped(*late, other, at_once))) == [["at-once"], ["other"], ["unit0", "unit1", "unit2"]]
+
+
+def test_a_combination_follows_what_stopped_at_just_its_place_before_a_history() -> None:
+    histories = [made(f"concurrency/{n}", place=None, blamed="C-2", extra={"history": "x"}) for n in range(3)]
+    combination = made("query/pairs-00000000", place=("QUERY", "ttl"), blamed="C-3")
+    exact = made("expiry/query", place=("QUERY", "ttl"), blamed="C-4")
+
+    assert ["expiry/query", "query/pairs-00000000"] in grouped(*histories, combination, exact)
+
+
+def test_a_hang_that_no_case_repeats_is_a_hang_with_the_processor_time() -> None:
+    hang = {"cpu": 0.0, "seconds": 2.0, "busy": False}
+    stays_up = made("robustness/stays-up", "crash", place=None, sent=0)
+    stays_up["extra"]["ends"] = [{"how": "answered nobody", "death": "answered nobody", "hang": hang}]
+    known = made("alone", "hang", extra={"process": {"death": "answered nobody"}, "hang": hang})
+    (alone,) = causes_of([stays_up])
+
+    assert (alone.kind, alone.as_json()["hang"]) == (CauseKind.HANG, hang)
+    assert grouped(stays_up, known) in ([["alone", "robustness/stays-up"]], [["robustness/stays-up", "alone"]])

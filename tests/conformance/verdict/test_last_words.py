@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wireproof.conformance.verdict.last_words import LastWords, last_words
+from wireproof.conformance.verdict.last_words import LastWords, last_words, without_template_arguments
 
 SANITIZER = """listening tcp://127.0.0.1:1
 ==42==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602000000018 at pc 0x5581 bp 0x7ffd sp 0x7ffc
@@ -131,6 +131,19 @@ NET = """Unhandled exception. System.IndexOutOfRangeException: outside
 )
 def test_reports_of_runtimes_are_read(text: str, printed: str, frame: str) -> None:
     assert last_words(text) == LastWords(printed, frame, names_a_cause=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "short"),
+    [
+        ("    #1 0xa in f<g<int> >::h(i<j> const&) a.cpp:1", "    #1 0xa in f<…>::h(i<…> const&) a.cpp:1"),
+        ("    #1 0xa in k::operator<(k const&) a.cpp:1", "    #1 0xa in k::operator<(k const&) a.cpp:1"),
+        ("    #1 0xa in k<l>::operator->() a.cpp:1", "    #1 0xa in k<…>::operator->() a.cpp:1"),
+        ("GET <k> of 7", "GET <k> of 7"),
+    ],
+)
+def test_template_arguments_are_left_out_of_backtraces(line: str, short: str) -> None:
+    assert without_template_arguments(line) == short
 
 
 def test_the_last_report_counts() -> None:

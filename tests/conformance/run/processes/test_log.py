@@ -48,6 +48,18 @@ def test_the_end_of_a_long_log_is_read(log: Log) -> None:
     log.close()
 
 
+def test_a_report_with_long_frames_is_read_from_its_beginning(log: Log) -> None:
+    message = "==7==ERROR: AddressSanitizer: heap-use-after-free on 0x1"
+    frame = "    #7 0x55a in void toy::send<{}>(toy::buffer<{}>&&) src/send.hpp:{}"
+    log.begin("start 1")
+    printed(log, "\n".join([message, *(frame.format("a, " * 400, "b<c> " * 200, at) for at in range(80))]) + "\n")
+    lines = log.last_lines(400)
+
+    assert lines[:2] == [message, "    #7 0x55a in void toy::send<…>(toy::buffer<…>&&) src/send.hpp:0"]
+    assert len(lines) == 81
+    log.close()
+
+
 @pytest.mark.parametrize(
     "message", ["==7==ERROR: AddressSanitizer: heap-use-after-free on 0x1", "thread 'main' panicked at x"]
 )
