@@ -10,14 +10,18 @@ Nobody looks for the case behind a further end of a spent cause.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.suite.case_traits import sent_by
 from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import held_back
+from wireproof.conformance.verdict.last_words import in_frame
 
-__all__ = ["DeathCause", "HeldBack", "KnownCauses", "Signature"]
+__all__ = ["DeathCause", "HeldBack", "KnownCauses", "Signature", "end_of", "in_words"]
 
 ENOUGH = 3
 """Cases known to end the server in one way that sent the same, after which others that send it are held back."""
@@ -25,6 +29,8 @@ SPENT = 4
 """The part of all restarts that one cause may take: one of so many."""
 HUNG = 4
 """How many deaths a hang counts as: each costs twice the time to wait for an answer."""
+SAID = 120
+"""Characters of what a process said that are shown with the number of its restarts."""
 FITS = 0.5
 """Ochiai's coefficient from which something that is sent may be taken for what ends the server."""
 Signature = tuple[str, str]
@@ -133,3 +139,15 @@ class KnownCauses:
         count = one.sent[name]
         total = one.guilty * (count + self._passed[name])
         return float(count / total**0.5) if total else 0.0
+
+
+def in_words(process: Mapping[str, Any]) -> str:
+    """Return how a process ended, with what it said and where, as in "it ..."."""
+    words = f" ({str(process['said'])[:SAID]})" if process.get("names_a_cause") else ""
+    return f"{process['death']}{in_frame(process)}{words}"
+
+
+def end_of(crash: Outcome) -> tuple[Signature, str]:
+    """Return what is the same in all ends of the cause of a crash, and that end in words."""
+    process = crash.extra["process"]
+    return signature(process), in_words(process)

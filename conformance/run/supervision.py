@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,13 +23,13 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
 from wireproof.conformance.run.crash_search import GRACE, LATE, SETTLE, CrashSearch, Played
-from wireproof.conformance.run.known_causes import KnownCauses, Signature
+from wireproof.conformance.run.known_causes import KnownCauses, Signature, end_of, in_words
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Death, Hang, ProcessEnd, not_played
-from wireproof.conformance.verdict.last_words import in_frame, last_words
+from wireproof.conformance.verdict.last_words import last_words
 from wireproof.conformance.verdict.pipeline import Evidence, decide
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class SupervisedScheduler(CaseScheduler):
         self._server = server
         self._most = restarts
         self._restarts = 0
+        self._searching = False
+        """Whether it is ended to find out who does it: such restarts do not count."""
         self._hang: Hang | None = None
         self._hung = False
         """Whether it ever answered nobody; from then on it is asked all the time while cases play concurrently."""
@@ -137,7 +139,7 @@ class SupervisedScheduler(CaseScheduler):
                 tries[held.cause.case] += death is not None
                 self.report(case, outcome, began)
                 if death is not None:
-                    self.known.found(*_end_of(outcome), case)
+                    self.known.found(*end_of(outcome), case)
                     await self.start_again(death)
         self._put_off = []
         while self._later:
@@ -266,7 +268,11 @@ class SupervisedScheduler(CaseScheduler):
             self._later += self._cleared([*suspects, *waiting])
             return [batch.left]
         search = CrashSearch(self)
+        self._searching = True
         guilty = await search.find(self._to_be_tried(suspects))
+        if guilty is not None:
+            await self.start_again(self._server.death() or death)
+        self._searching = False
         for played in search.tried:
             if guilty is None or played[0] is not guilty[0]:
                 self.report_or_retry(*played)
@@ -275,9 +281,8 @@ class SupervisedScheduler(CaseScheduler):
             self._in_vain.add(crash_signature)
         else:
             tried.add(id(guilty[0]))
-            self.known.found(*_end_of(guilty[1]), guilty[0])
+            self.known.found(*end_of(guilty[1]), guilty[0])
             self.report(*guilty)
-            await self.start_again(self._server.death() or death)
         left = [one for one in suspects if id(one.case) not in tried]
         if guilty is not None or self.gone:
             return [[*self._cleared([*left, *waiting]), *batch.left]]
@@ -358,12 +363,14 @@ class SupervisedScheduler(CaseScheduler):
 
     async def start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""
-        if self._restarts >= self._most:
+        if self._searching:
+            await self._start(f"after it {death}, to find out which case did it")
+        elif self._restarts >= self._most:
             counted = self.known.restarts()
             self.lose(f"died once more after {self._most} restarts (--restarts {self._most}): {counted}")
         else:
             evidence = self._evidence(death)
-            self.known.died(signature(evidence), _in_words(evidence), hung=self._server.given_up)
+            self.known.died(signature(evidence), in_words(evidence), hung=self._server.given_up)
             self._restarts += 1
             await self._start(f"after it {death}")
         return not self.gone
@@ -380,15 +387,3 @@ class SupervisedScheduler(CaseScheduler):
     def _give_up(self, cases: Sequence[Case]) -> None:
         for case in cases:
             self.report(case, not_played(self.gone), time.monotonic())
-
-
-def _in_words(process: Mapping[str, Any]) -> str:
-    """Return how a process ended, with what it said and where, as in "it ..."."""
-    words = f" ({process['said']})" if process.get("names_a_cause") else ""
-    return f"{process['death']}{in_frame(process)}{words}"
-
-
-def _end_of(crash: Outcome) -> tuple[Signature, str]:
-    """Return what is the same in all ends of the cause of a crash, and that end in words."""
-    process = crash.extra["process"]
-    return signature(process), _in_words(process)

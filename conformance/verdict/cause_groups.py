@@ -29,6 +29,7 @@ from wireproof.conformance.verdict.record_facts import (
     group_of,
     is_about_its_request,
     kind_of,
+    let_time_pass,
     manner_of,
     meet,
     place_of,
@@ -157,7 +158,7 @@ class _Grouping:
     def _combinations(self) -> None:
         """Let combinations follow from what stopped at the same place, or from a request that is never answered."""
         for one in [group for group in self._groups if group.combined and group.kind is not CauseKind.DEATH]:
-            found = self._at({place_of(record) for record in one.shows}, but=one)
+            found = self._at(one.shows, but=one)
             fails = one.kind is CauseKind.FAILURE
             if not (fails and found is not None and not found.combined):
                 one.shows = [record for record in one.shows if not self._unanswered(record)]
@@ -176,24 +177,27 @@ class _Grouping:
                 return True
         return False
 
-    def _at(self, places: set[tuple[str, str] | None], *, but: Group | None = None) -> Group | None:
-        """Return the group with most plays that has one at such a place, those of one case before combinations.
+    def _at(self, records: Sequence[Record], *, but: Group | None = None) -> Group | None:
+        """Return the group that has a play which stopped where these did, those of one case before combinations.
 
-        A place without a field meets all of that reply, and what was judged by many replies meets all; a group that has
-        one at just that place comes before them.
+        A place without a field meets all of that reply, and what was judged by many replies meets all; plays that let
+        time pass meet each other. The same clause, the same time and the same place count before the number of plays.
         """
-        found = [
-            group
-            for group in self._groups
-            if group is not but
-            and group.kind in (CauseKind.FAILURE, CauseKind.HANG)
-            and any(meet(place_of(one), place) for one in group.shows for place in places)
-        ]
+        places, late = {place_of(one) for one in records}, all(map(let_time_pass, records))
+        clauses = {one["blamed"] for one in records}
 
-        def rank(one: Group) -> tuple[bool, bool, int]:
+        def meets(one: Group) -> bool:
+            times = late and all(map(let_time_pass, one.shows))
+            return times or any(meet(place_of(record), place) for record in one.shows for place in places)
+
+        def rank(one: Group) -> tuple[bool, bool, bool, bool, int]:
+            same = any(record["blamed"] in clauses for record in one.shows)
+            times = late == all(map(let_time_pass, one.shows))
             exact = any(place_of(record) in places for record in one.shows)
-            return not one.combined, exact, len(one.shows) + len(one.follow)
+            return not one.combined, same, times, exact, len(one.shows) + len(one.follow)
 
+        kinds = (CauseKind.FAILURE, CauseKind.HANG)
+        found = [one for one in self._groups if one is not but and one.kind in kinds and meets(one)]
         return max(found, key=rank, default=None)
 
     def _others(self, records: Sequence[Record]) -> None:
@@ -201,7 +205,7 @@ class _Grouping:
         apart: dict[tuple[object, ...], Group] = {}
         for one in records:
             kind, place = kind_of(one), place_of(one)
-            found = self._at({place}) if kind is CauseKind.PRECONDITION and place is not None else None
+            found = self._at([one]) if kind is CauseKind.PRECONDITION and place is not None else None
             if found is not None:
                 found.follow.append(one)
                 continue

@@ -24,6 +24,7 @@ __all__ = [
     "is_about_its_request",
     "is_lost",
     "kind_of",
+    "let_time_pass",
     "manner_of",
     "meet",
     "place_of",

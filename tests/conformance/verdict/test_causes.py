@@ -298,3 +298,14 @@ def test_a_hang_that_no_case_repeats_is_a_hang_with_the_processor_time() -> None
 
     assert (alone.kind, alone.as_json()["hang"]) == (CauseKind.HANG, hang)
     assert grouped(stays_up, known) in ([["alone", "robustness/stays-up"]], [["robustness/stays-up", "alone"]])
+
+
+def test_a_combination_that_waited_follows_what_stays_after_a_wait_wherever_it_asked() -> None:
+    late = [waited(f"unit{n}", f"C-{n}", "QUERY_REPLY(quota=1)") for n in range(2)]
+    other = [made(f"event/{n}", place=("EVENT", ""), blamed="C-7") for n in range(5)]
+    combination = {
+        **waited("list/pairs-00000000", "C-9", "LIST has a row"),
+        "extra": {"reply_to": "EVENT", "field": ""},
+    }
+
+    assert ["unit0", "unit1", "list/pairs-00000000"] in grouped(*late, *other, combination)
