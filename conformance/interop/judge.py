@@ -16,8 +16,8 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind
-from wireproof.conformance.sdk.operation import first_difference, hexed
 from wireproof.conformance.sdk.reported_values import differences
+from wireproof.conformance.sdk.shown_bytes import first_difference, shown
 from wireproof.protocols import Message, Push, Reply, Request
 from wireproof.protocols.fields import UInt, is_bytes
 from wireproof.protocols.plain import Plain
@@ -70,8 +70,8 @@ class Judge:
             Side.CLIENT,
             self.clauses.of_request(asked.NAME, field),
             byte,
-            f"{self._shown(expected)} ({NAMES.get(field, field)} at byte {byte})",
-            f"{self._shown(came)}{reported}",
+            f"{self._shown(expected, byte)} ({NAMES.get(field, field)} at byte {byte})",
+            f"{self._shown(came, byte)}{reported}",
             ends=not self._is_whole(came),
         )
 
@@ -79,9 +79,9 @@ class Judge:
     def _has_spellings(self) -> bool:
         return self.plain.protocol.link.has_spellings
 
-    def _shown(self, data: bytes) -> str:
+    def _shown(self, data: bytes, at: int) -> str:
         """Return bytes for people: what may be spelled is text."""
-        return repr(data)[1:] if self._has_spellings else hexed(data)
+        return repr(data)[1:] if self._has_spellings else shown(data, at)
 
     def _says(self, read: Sequence[Request], asked: Request) -> bool:
         """Say whether requests are the one that was to be asked, where it may be written in several ways."""

@@ -9,8 +9,9 @@ import msgspec
 from wireproof.conformance.sdk.check_results import CheckResult
 from wireproof.conformance.sdk.driver_process import NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, FailureKind, Hello
-from wireproof.conformance.sdk.operation import OperationContext, hexed
+from wireproof.conformance.sdk.operation import OperationContext
 from wireproof.conformance.sdk.reported_values import differences
+from wireproof.conformance.sdk.shown_bytes import shown
 from wireproof.protocols.fields import Blob, Kind, Raw, Split, UInt
 from wireproof.protocols.messages import Message, Push, Request
 
@@ -116,7 +117,7 @@ async def _refused(
     except TROUBLE as error:
         return CheckResult(title, (f"expected the error {kind}; {error}",))
     came = ground.take().came
-    wrong = [f"expected nothing to be sent, it sent {hexed(came)}"] if came else []
+    wrong = [f"expected nothing to be sent, it sent {shown(came)}"] if came else []
     if answer.error is None:
         wrong.append(f"expected the error {kind}, got the result {answer.result}")
     elif answer.kind not in (kind, FailureKind.REFUSED):
@@ -142,7 +143,7 @@ async def _pushed(ground: OperationContext, push: Push) -> CheckResult:
     data = ground.codec.encode(push)
     ground.driver.take_events()
     ground.push(data)
-    title = f"a message is pushed: {hexed(data)}"
+    title = f"a message is pushed: {shown(data)}"
     try:
         event = await ground.driver.event(ground.name, "message")
     except NoAnswerError as error:

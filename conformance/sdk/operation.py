@@ -13,14 +13,12 @@ from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessag
 from wireproof.conformance.sdk.recording_server import Recorded, RecordingServer
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.conformance.sdk.samples import Samples
+from wireproof.conformance.sdk.shown_bytes import first_difference, shown
 from wireproof.protocols import Message, Reply, Request
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.plain import Plain
 
-__all__ = ["OperationContext", "first_difference", "hexed"]
-
-LONGEST = 96
-"""Bytes of hex shown."""
+__all__ = ["OperationContext"]
 
 
 @dataclass(slots=True)
@@ -176,7 +174,7 @@ class OperationContext:
                 found.append(f"{where}: expected {self.plain.result(reply)}, got the error {detail}")
             else:
                 found += differences(self.plain.result(reply), answer.result, where)
-        return found + ([f"the server answered {hexed(taken.went)}"] if found else [])
+        return found + ([f"the server answered {shown(taken.went)}"] if found else [])
 
     def _is_answered(self, request: Request) -> bool:
         return self.plain.profile.replies[type(request)] != ()
@@ -190,7 +188,7 @@ class OperationContext:
         if taken.came == expected or self._means(taken, requests):
             return []
         at = first_difference(expected, taken.came)
-        return [f"it sent {hexed(taken.came)}, expected {hexed(expected)}: they differ at byte {at}"]
+        return [f"it sent {shown(taken.came, at)}, expected {shown(expected, at)}: they differ at byte {at}"]
 
     def _means(self, taken: Recorded, requests: Sequence[Request]) -> bool:
         """Say whether what came says the same, written otherwise or with what is sent behind one request."""
@@ -220,16 +218,3 @@ class OperationContext:
             return taken.replies
         asked = [one for one in taken.messages if isinstance(one, Request)]
         return [next((reply for reply in taken.replies if matches(one, reply)), None) for one in asked]
-
-
-def first_difference(one: bytes, other: bytes) -> int:
-    """Return the offset of the first byte in which two runs of bytes differ."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
-
-
-def hexed(data: bytes) -> str:
-    """Return bytes as hex, long ones cut."""
-    if not data:
-        return "nothing"
-    return data.hex() if len(data) <= LONGEST else f"{data[:LONGEST].hex()}… ({len(data)} bytes)"

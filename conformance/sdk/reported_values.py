@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Iterator, Mapping
 
+from wireproof.conformance.sdk.shown_bytes import first_difference, shown
 from wireproof.protocols.plain import PlainError, plain_bytes
 
 __all__ = ["all_misread", "differences", "without_binary"]
@@ -14,6 +15,8 @@ KINDS = {"bytes": 'bytes are {"hex": "…"}', "text": "numbers are strings of di
 """Kind of value -> how a driver writes it."""
 NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 """What a program writes for a number, a rounded one too."""
+LONG = 40
+"""Bytes beyond which only what is around the difference is shown."""
 WIDTHS = (8, 16, 32, 64)
 LARGEST = {2**bits - 1: bits for bits in (31, 32, 53, 63)}
 """Largest number of a type -> its bits."""
@@ -78,8 +81,10 @@ def _same_bytes(expected: bytes, got: object, where: str) -> bool:
 
 
 def _difference(expected: object, got: object, where: str) -> str:
-    text = f"{where}: expected {_shown(expected)}, got {'nothing' if got is None else _shown(got)}"
     wanted = _kind(expected)
+    if wanted == _kind(got) == "bytes" and (long := _of_long_bytes(expected, got)):
+        return f"{where}: {long}"
+    text = f"{where}: expected {_shown(expected)}, got {'nothing' if got is None else _shown(got)}"
     if got is None or not wanted:
         return text
     if wanted != _kind(got):
@@ -91,6 +96,18 @@ def _difference(expected: object, got: object, where: str) -> str:
     if wanted == "text" and str(expected).isdigit() is not str(got).isdigit():
         return f"{text} ({_digits_or_word(str(expected))})"
     return text
+
+
+def _of_long_bytes(expected: object, got: object) -> str:
+    """Say at which byte long bytes differ, and show what is there; "" where they are short."""
+    try:
+        wanted, came = plain_bytes(expected), plain_bytes(got)
+    except PlainError:
+        return ""
+    at = first_difference(wanted, came)
+    if max(len(wanted), len(came)) <= LONG:
+        return ""
+    return f"expected {shown(wanted, at)}, got {shown(came, at)}: they differ at byte {at}"
 
 
 def _text_of_bytes(expected: object, got: object) -> str:

@@ -14,17 +14,11 @@ from wireproof.protocols.fields import Blob, Repeated, Rest, Rows, Split, Termin
 __all__ = [
     "ReportDifference",
     "SdkRefusal",
-    "byte_of",
     "error_text",
     "event_differs",
     "report_differs",
     "reports_nothing",
-    "shown",
-    "unlike",
 ]
-
-LONGEST = 160
-"""Bytes of hex shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +127,6 @@ def _first(found: Sequence[str], expected: object, got: object) -> ReportDiffere
 def error_text(answer: DriverAnswer) -> str:
     """Return an error in one line."""
     return f"{answer.error.kind}: {answer.error.detail}" if answer.error else ""
-
-
-def byte_of(expected: bytes, got: bytes) -> int:
-    """Return the offset of the first byte that is another one, or missing."""
-    pairs = enumerate(zip(expected, got, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(expected), len(got)))
-
-
-def unlike(expected: bytes, got: bytes) -> str:
-    """Return what came instead of `expected`, and where it begins to differ."""
-    return f"{shown(got)}: they differ at byte {byte_of(expected, got)}"
-
-
-def shown(data: bytes) -> str:
-    """Return bytes as hex, long ones cut."""
-    if not data:
-        return "nothing"
-    return data.hex() if len(data) <= LONGEST else f"{data[:LONGEST].hex()}… ({len(data)} bytes)"
 
 
 def _short(value: object) -> str:

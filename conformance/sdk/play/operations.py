@@ -13,16 +13,14 @@ from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.in_flight import Due, InFlight, SdkConnection, answered_by
 from wireproof.conformance.sdk.play.operation_check import (
     SdkRefusal,
-    byte_of,
     error_text,
     event_differs,
     report_differs,
     reports_nothing,
-    shown,
-    unlike,
 )
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at
 from wireproof.conformance.sdk.play.request_equivalence import RequestEquivalence
+from wireproof.conformance.sdk.shown_bytes import first_difference, shown
 from wireproof.conformance.suite.sdk_steps import Answering, AskStep, Fails, ReceiveStep
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.values import Value
@@ -142,7 +140,8 @@ class SdkOperations:
         """
         filled = self.equivalence.filled(requests, got.messages, step.ignore)
         expected = self.equivalence.written(filled, sealed=step.sealed)
-        at = byte_of(expected, got.data)
+        at = first_difference(expected, got.data)
+        wanted, came = shown(expected, at), shown(got.data, at)
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
             self._unable(answer, [one.request for one in connection.due])
@@ -150,15 +149,13 @@ class SdkOperations:
                 yield from self._all_fail(connection, ANY, "an error")
                 return
             detail = error_text(answer) if answer.error else f"the result {answer.result}"
-            raise Stopped(Verdict.FAIL, shown(expected), f"{shown(got.data)}, then it reports {detail}", byte=at)
+            raise Stopped(Verdict.FAIL, wanted, f"{came}, then it reports {detail}", byte=at)
         if expected.startswith(got.data):
             silent = not got.ended and not got.data
             how = "it closed the connection" if got.ended else "no more in time"
-            raise Stopped(
-                Verdict.HANG if silent else Verdict.FAIL, shown(expected), f"{shown(got.data)}, then {how}", byte=at
-            )
+            raise Stopped(Verdict.HANG if silent else Verdict.FAIL, wanted, f"{came}, then {how}", byte=at)
         self._blame(step, self._field_unlike(filled, got.messages) or self._field_at(filled, at))
-        raise Stopped(Verdict.FAIL, shown(expected), unlike(expected, got.data), byte=at)
+        raise Stopped(Verdict.FAIL, wanted, f"{came}: they differ at byte {at}", byte=at)
 
     def _field_unlike(self, requests: Sequence[Request], messages: Sequence[Message]) -> str:
         """Return the first field that came with another value, where a byte holds several; "" where it is unknown."""

@@ -10,9 +10,10 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, FailureKind
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.in_flight import SdkConnection
-from wireproof.conformance.sdk.play.operation_check import byte_of, error_text, shown
+from wireproof.conformance.sdk.play.operation_check import error_text
 from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkOperations
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, segments
+from wireproof.conformance.sdk.shown_bytes import first_difference, shown
 from wireproof.conformance.suite.sdk_steps import (
     AcceptStep,
     CloseStep,
@@ -188,11 +189,12 @@ class SdkConnections:
             act.Receive(line, expected, calls, self.operations.equivalence.alike(requests, step.ignore))
         )
         if got.data != expected and not got.alike:
-            detail = shown(got.data)
+            at = first_difference(expected, got.data)
+            detail = shown(got.data, at)
             if got.answered is not None and connect_call is not None:
                 answer = yield from self.operations.reported(connect_call)
                 detail += f", then it reports {error_text(answer) or 'that it is connected'}"
-            raise Stopped(Verdict.FAIL, shown(expected), detail, byte=byte_of(expected, got.data))
+            raise Stopped(Verdict.FAIL, shown(expected, at), detail, byte=at)
         self.operations.came(step, requests, got.messages)
         if step.answer is not None:
             yield from self.write(line, self.operations.script.pieces(step.answer), step.cut)

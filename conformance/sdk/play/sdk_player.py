@@ -17,9 +17,9 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.sdk.driver_protocol import Hello
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.in_flight import addressed
-from wireproof.conformance.sdk.play.operation_check import shown
 from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkOperations
 from wireproof.conformance.sdk.play.sdk_connections import SdkConnections
+from wireproof.conformance.sdk.shown_bytes import shown
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.sdk_steps import (
     AcceptStep,
