@@ -253,11 +253,16 @@ def _cells(records: Sequence[Record], *, segmentations: bool) -> list[str]:
     cells = []
     for level in (Level.MUST, Level.SHOULD):
         mine = [one for one in whole if one["level"] == level]
-        bad = any(one["verdict"] not in GREEN for one in mine)
-        cells.append(f"[{'red' if bad else 'green'}]{score(mine)}[/]" if mine else "")
+        cells.append(f"[{_colour(mine)}]{score(mine)}[/]" if mine else "")
     observed = sum(one["level"] == Level.MAY and one["verdict"] != Verdict.UNSUPPORTED for one in whole)
     cells.append(str(observed) if observed else "")
     return [*cells, _others(records)] if segmentations else cells
+
+
+def _colour(records: Sequence[Record]) -> str:
+    """Return red where a play failed, magenta where some only could not be judged."""
+    bad = {one["verdict"] for one in records if one["verdict"] not in GREEN}
+    return "red" if bad - {Verdict.UNTESTABLE, Verdict.HARNESS_ERROR} else "magenta" if bad else "green"
 
 
 def _others(records: Sequence[Record]) -> str:

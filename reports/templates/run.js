@@ -47,15 +47,17 @@
 
   function score(some) {
     const scored = some.filter((one) => !["unsupported", "untestable", "harness_error"].includes(one.verdict));
-    const left = some.length - scored.length;
-    return some.length ? `${scored.filter((one) => one.verdict === "pass").length}/${scored.length}${left ? ` (${left} left out)` : ""}` : "";
+    const left = ["untestable", "unsupported", "harness_error"].map((name) => [some.filter((one) => one.verdict === name).length, name.replace("_", " ")]);
+    const words = left.filter(([count]) => count).map(([count, name]) => `${count} ${name}`).join(", ");
+    return some.length ? `${scored.filter((one) => one.verdict === "pass").length}/${scored.length}${words ? ` (${words})` : ""}` : "";
   }
 
   function overview() {
     const groups = [...new Set(records.map((one) => one.group))].sort();
     const cell = (some) => {
-      const bad = some.some((one) => !GREEN.includes(one.verdict));
-      return el("td", { class: some.length ? `cell ${bad ? "fail" : "pass"}` : "" }, el("span", {}, score(some)));
+      const bad = some.filter((one) => !GREEN.includes(one.verdict));
+      const failed = bad.some((one) => one.verdict !== "untestable" && one.verdict !== "harness_error");
+      return el("td", { class: some.length ? `cell ${failed ? "fail" : bad.length ? "untested" : "pass"}` : "" }, el("span", {}, score(some)));
     };
     const row = (name, some, filter) => {
       const whole = some.filter((one) => one.delivery === "whole");
