@@ -66,7 +66,7 @@ class CodeTarget:
             self.invariants(name, data)
 
     def described(self, name: str, data: bytes) -> InputDescription:
-        """Return profile, variant and steps of an input; the defaults where they cannot be told."""
+        """Return profile, variant and steps of an input; the defaults where they are not known."""
         spoken = protocol(name)
         found = None
         if self.description is not None:

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 MEANING = frozenset({ErrorCode.BAD_VALUE, ErrorCode.BAD_STATUS})
-"""Errors of a frame that is read well and says what may not be said."""
+"""Errors of a frame that is read well and has values that are not allowed."""
 SHORTEST = 3
 MOST_PENDING = 7
 DIALOGUES = 8

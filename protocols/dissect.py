@@ -28,7 +28,7 @@ plain bytes of what follows come from elsewhere.
 # A server's stream cannot be read without the client's: replies are framed by the requests they answer, and some have
 # no status byte. A client's stream cannot always be read without the server's, because a reply may change what comes
 # next. Reading both with the two ends of a real connection solves this with what exists: the server's end reads
-# requests, the client's end reads replies, and each message that one reads is passed to the other as if it had said it.
+# requests, the client's end reads replies, and each message that one reads is passed to the other as if it had sent it.
 # A request goes to the client's end by `await_reply`, which writes nothing; a reply to the server's end by `send`,
 # whose bytes are dropped.
 #
@@ -74,7 +74,7 @@ class Frame:
     span: tuple[int, int]
     """Offsets in the sender's stream: (first byte, byte after it). Over datagrams, in all of them laid end to end."""
     at: float
-    """When its last byte crossed, as the caller of `feed` said it."""
+    """When its last byte crossed, as the caller of `feed` gave it."""
     request: Frame | None = None
     """What a reply answers; None for requests, for pushes, and for a datagram that answers nothing."""
 

@@ -61,7 +61,7 @@ class Link:
     continued: Mapping[type[Request], tuple[type[Request], str, int]] = field(default_factory=dict)
     """Request -> what its sender sends next, where that field of the reply has that value."""
     selected_by: Mapping[tuple[type[Request], str], int] = field(default_factory=dict)
-    """Request and field -> the number there that tells it from requests that begin alike."""
+    """Request and field -> the number there that distinguishes it from requests that begin alike."""
     keeps_alive: bool = False
     """Whether clients send the no-op request by themselves, at any time, so that the connection is not closed."""
 

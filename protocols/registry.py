@@ -23,7 +23,7 @@ PACKAGES = {
 }
 """Protocol -> the package of its codec."""
 DEFAULT = next(iter(PACKAGES))
-"""The protocol that is meant where none is named."""
+"""The default protocol."""
 NEEDS = {"psrt": ("cryptography", "bcrypt")}
 """Protocol -> the modules that it needs beside the base installation; the extra of its name installs them."""
 
@@ -49,7 +49,7 @@ class Protocol:
     codec: Callable[[Profile, str], Any]
     """(profile, variant name) -> the codec shared by connections; has `encode`, `layout`, `decode_request`."""
     links: Mapping[str, Link]
-    """Name -> the kinds of line it is spoken on; the first is the one meant where nothing is said."""
+    """Name -> the kinds of line it is spoken on; the first is the default one."""
     names: Mapping[str, type[IntEnum]]
     """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
     counted_with_noops: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class Protocol:
     functions: Mapping[str, Callable[..., bytes]] = field(default_factory=dict)
     """Name -> what computes bytes from named arguments where no layout can: sealing, say."""
     push_link: str = ""
-    """The link that pushes come on; "": the one meant where nothing is said."""
+    """The link that pushes come on; "": the default one."""
     link_of_stream: Callable[[bytes], str | None] = lambda data: ""
     """The first bytes that a client sent on a stream -> its link; None while they do not decide it."""
     sdk: SdkTraits = field(default_factory=SdkTraits)
@@ -105,17 +105,17 @@ class Protocol:
 
     @property
     def link(self) -> Link:
-        """The link that is meant where nothing is said."""
+        """The default link."""
         return next(iter(self.links.values()))
 
     def link_of(self, name: str) -> Link:
-        """Return the link of that name, for "" the one meant where nothing is said; `KeyError` with the known names."""
+        """Return the link of that name, for "" the default one; `KeyError` with the known names."""
         if name and name not in self.links:
             raise KeyError(f"{self.name} has no link {name!r}; it has {', '.join(self.links)}")
         return self.links[name] if name else self.link
 
     def link_for(self, request: type[Message]) -> str:
-        """Return the name of the link that a request is asked on, "" for the one meant where nothing is said."""
+        """Return the name of the link that a request is asked on, "" for the default one."""
         first = next(iter(self.links))
         found = next((name for name, link in self.links.items() if request in link.requests), first)
         return "" if found == first else found

@@ -14,7 +14,7 @@ __all__ = ["MatchedLink"]
 
 
 class MatchedLink(Link):
-    """A link whose codec tells which request a message answers; messages that answer none are dropped."""
+    """A link whose codec knows which request a message answers; messages that answer none are dropped."""
 
     def __init__(self, codec: Client, on_push: OnPush, on_end: OnEnd) -> None:
         super().__init__(codec, self._pushed, on_end)

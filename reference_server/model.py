@@ -66,7 +66,7 @@ class ServerModel(Protocol):
     expects_answers: bool
     """Answers come in any order, and a request may have several or none.
 
-    Then the model expects each of them from the instant of its request, as it does pushes: `due_message` tells what
+    Then the model expects each of them from the instant of its request, as it does pushes: `due_message` returns what
     must come, `pushed` reports whatever came, and `answered` is not used. What one connection asked must be settled
     before another one asks.
     """

@@ -73,7 +73,7 @@ def closing_report(
 def slow_summary(plan: Plan, played: Collection[str]) -> str:
     """Return how many cases were left out because they take long, and how to play them; "" for none.
 
-    Of a run that was asked for a part of the cases nothing is said.
+    Of a run that was asked for a part of the cases nothing is reported.
     """
     run, known = plan.run, plan.suite.parameters
     left = [

@@ -28,7 +28,7 @@ __all__ = ["Finding", "command", "examined"]
 
 GOOD, WORSE, MISSING = "ok", "less", "missing"
 PATIENCE = 20.0
-"""Seconds that a Java runtime may take to tell its version."""
+"""Seconds that a Java runtime may take to print its version."""
 WANTED_FILES = 4096
 """Descriptors with which the cases of thousands of connections can be played."""
 LEAST_FILES = 256
@@ -125,7 +125,7 @@ def _descriptors() -> Finding:
 
 
 def _kernel(name: str) -> list[int]:
-    """Return the numbers of a setting of the kernel; none where it is not told."""
+    """Return the numbers of a setting of the kernel; none where it cannot be read."""
     try:
         return [int(one) for one in Path("/proc/sys/net", name).read_text(encoding="ascii").split()]
     except (OSError, ValueError):

@@ -83,7 +83,9 @@ class _Options:
 @click.option(
     "--group", "groups", multiple=True, metavar="GROUP", help="Only mutants and cases of these clause groups."
 )
-@click.option("--sample", type=click.IntRange(0), default=0, help="Only every Nth mutant, said in the summary; 0: all.")
+@click.option(
+    "--sample", type=click.IntRange(0), default=0, help="Only every Nth mutant, as the summary reports; 0: all."
+)
 @click.option("--repeat", type=click.IntRange(1), default=1, help="Run as often; findings must be identical.")
 @click.option("--gate", is_flag=True, help="Stop each mutant at its first kill; try last time's killing case first.")
 @click.option(

@@ -1,4 +1,4 @@
-"""What a folder holds before a run writes into it: said to the user, or gone on with (`--resume`)."""
+"""What a folder holds before a run writes into it: reported to the user, or continued (`--resume`)."""
 
 from __future__ import annotations
 

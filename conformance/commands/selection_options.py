@@ -32,7 +32,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much of the suite is played, and the time that is meant for it."""
+    """How much of the suite is played, and the time that is planned for it."""
 
     description: str
     options: Mapping[str, Any]

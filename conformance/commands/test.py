@@ -65,7 +65,7 @@ from wireproof.reference_server.server import raise_file_limit
 PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
 INTERRUPTED = 130
 LONG = 30.0
-"""Seconds of a run from which it is said how long it takes."""
+"""Seconds of a run from which its expected length is printed it takes."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -252,7 +252,7 @@ class _Test:
         )
 
     def _bound(self, plan: Plan, expression: str, level: Level, left_out: int) -> None:
-        """Say what the run leaves out, how long it may take, and who is told when the target is lost."""
+        """Say what the run leaves out, how long it may take, and who is notified when the target is lost."""
         run, most = plan.run, self.options["max_time"]
         run.partial += left_out_by(expression, level)
         if self.options["effort"] == "smoke":

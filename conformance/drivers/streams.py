@@ -175,7 +175,9 @@ class SocketStream(asyncio.Protocol):
         return (Kind.RESET, self.why or b"closed") if self.lost else (Kind.SENT, b"")
 
     def _send(self, data: bytes) -> None:
-        if self.transport.is_closing():  # a write failed and the loop has not said so yet: asyncio would warn of each
+        if (
+            self.transport.is_closing()
+        ):  # a write failed and the loop has not reported it yet: asyncio would warn of each
             return
         if self._tls is None:
             self.transport.write(data)

@@ -35,7 +35,7 @@ class ClientTls:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host or None)
         self.is_established = self.has_ended = False
-        """Whether the handshake is done; whether the peer said that it sends no more (close_notify)."""
+        """Whether the handshake is done; whether the peer declared that it sends no more (close_notify)."""
         self._shake_hands()
 
     def outgoing(self) -> bytes:

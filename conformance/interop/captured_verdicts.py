@@ -41,7 +41,7 @@ class CapturedVerdict:
 
 
 def judged(connection: CapturedConnection, name: str, spoken: Spoken) -> CapturedVerdict:
-    """Return the verdict on one connection, as what it is said to speak."""
+    """Return the verdict on one connection, as the protocol that was named for it."""
     (report,) = monitored(connection.events, protocol(name), spoken.profile, spoken.variant).connections
     return CapturedVerdict(connection, report.violation, report.undecided)
 

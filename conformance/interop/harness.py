@@ -34,7 +34,7 @@ class Harness:
         await self.close()
 
     def lacks(self, link: str) -> str:
-        """Return what has to be said for a link to be reached; "" where it is."""
+        """Return how to declare where a link is reached; "" where it is declared."""
         listener = self._plain.protocol.links[link].listener
         return "" if listener in self._listeners else f"where the server's {listener} is: --listener {listener}=ADDRESS"
 

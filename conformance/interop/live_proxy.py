@@ -51,7 +51,7 @@ class _Judged:
         self.see(Kind.OPENED)
 
     def see(self, kind: Kind, data: bytes = b"") -> None:
-        """Take what crossed, and tell of the first violation."""
+        """Take what crossed, and report the first violation."""
         self._size += len(data)
         if self._is_over:
             return
@@ -68,13 +68,13 @@ class LiveProxy:
     """What accepts clients; `tally` counts."""
 
     def __init__(self, server: Address, make_monitor: Callable[[], Monitor], report: Report) -> None:
-        """`tell` takes the name of a connection and its first violation, at once."""
+        """`report` takes the name of a connection and its first violation, at once."""
         self._server, self._make_monitor, self._report = server, make_monitor, report
         self._tasks: set[asyncio.Task[None]] = set()
         self.tally = SeenTraffic()
 
     def found(self, name: str, first: Violation) -> None:
-        """Count a violation and tell of it."""
+        """Count and report a violation."""
         if first.side is Guilty.HARNESS:
             self.tally.client += 1
         else:

@@ -79,7 +79,7 @@ class Pairing:
         """Yield what becomes of a scene in which the harness cannot do its part."""
         for number, step in enumerate(scene.steps, 1):
             name = asked_class(self.plain, step.operation).NAME
-            yield StepResult(scene.name, number, step, name, Trace(), 0, untested=f"nobody said {lacking}")
+            yield StepResult(scene.name, number, step, name, Trace(), 0, untested=f"nobody declared {lacking}")
 
     async def _scene(self, scene: Scene) -> AsyncIterator[StepResult]:
         self.proxy.start_over()
@@ -268,7 +268,7 @@ class Pairing:
     def _reported_answer(
         self, due: list[tuple[Request, Reply | None]], theirs: list[tuple[Reply, int]]
     ) -> tuple[Request, Reply] | None:
-        """Return what a client's report is about: the first answer to what it was told to ask."""
+        """Return what a client's report is about: the first answer to what it was commanded to ask."""
         pairs = ((one, reply) for (one, _), (reply, _) in zip(due, theirs, strict=False))
         replies = self.plain.profile.replies
         return next((each for each in pairs if replies[type(each[0])] and not self._is_own(each[0])), None)

@@ -49,7 +49,7 @@ class ScenarioStep:
     wait: float = 0.0
     """Seconds to let pass before."""
     link: str = ""
-    """The link on which the harness itself asks it; "": the client is told to."""
+    """The link on which the harness itself asks it; "": the client is commanded to."""
 
 
 @dataclass(frozen=True, slots=True)

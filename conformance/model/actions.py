@@ -17,7 +17,7 @@ class Open:
 
     connection: str
     link: str = ""
-    """The protocol's name of what is spoken there; empty: the one meant where nothing is said."""
+    """The protocol's name of what is spoken there; empty: the default one."""
     transport: Literal["stream", "datagram"] = "stream"
     unread: bool = False
     """With a small receive buffer, out of which nothing is taken but by `Read`: what the target sends piles up."""

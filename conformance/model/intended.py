@@ -1,4 +1,4 @@
-"""The harness's own account of a play: what it meant to send and what it understood, beside what crossed.
+"""The harness's own account of a play: what it intended to send and what it decoded, beside what crossed.
 
 The trace says what happened, the account what wireproof believed; the monitor holds one against the other.
 """
@@ -35,7 +35,7 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(slots=True)
 class Intended:
-    """What the player meant and understood on one connection."""
+    """What the player intended to send and decoded on one connection."""
 
     frames: list[IntendedFrame] = field(default_factory=list)
     """In the order of the stream."""

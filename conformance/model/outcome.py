@@ -79,7 +79,7 @@ class StepEvent:
     """The pattern that a received message had to match."""
     seconds: float = 0.0
     link: str = ""
-    """What is spoken on the connection that was opened, unless it is what is meant where nothing is said."""
+    """What is spoken on the connection that was opened, unless it is the default."""
 
 
 class Stopped(Exception):  # noqa: N818 - control flow of the player, caught in `play`

@@ -42,7 +42,7 @@ class TraceEvent(msgspec.Struct, frozen=True, gc=False):
     kind: Kind
     data: bytes = b""
     link: str = ""
-    """What is spoken on the connection that was opened, unless it is what is meant where nothing is said."""
+    """What is spoken on the connection that was opened, unless it is the default."""
 
 
 class Trace(list[TraceEvent]):

@@ -52,7 +52,7 @@ def _with(outcome: Outcome, report: MonitorReport, intended: IntendedByConnectio
 
 
 def _our_fault(outcome: Outcome, first: Violation) -> Outcome:
-    """Return the harness_error in place of whatever the case alone would have said."""
+    """Return the harness_error in place of whatever the case alone would have decided."""
     alone = f"the case alone says {outcome.verdict}"
     if outcome.verdict is not Verdict.PASS:
         alone += f": expected {outcome.expected}, got {outcome.got}"

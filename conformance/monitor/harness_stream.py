@@ -116,7 +116,7 @@ class HarnessStream:
         self.fault = HarnessFault(offset, sent.error.code, sent.error.message, sent.error.clause)
 
     def _intended_malformed(self, start: int, error: RemoteProtocolError) -> int | None:
-        """Return the event of the write whose bytes from `start` on were meant to be no message; None if they were."""
+        """Return the event of the write whose bytes from `start` on are intended as no message; None if not."""
         if self._intended is None:
             return None
         unframed = self._intended.by_hand_since(start)
@@ -171,7 +171,7 @@ class HarnessStream:
             self.dissection.await_reply(request, number)
 
     def _says(self, frame: IntendedFrame) -> bool:
-        """Say whether a frame, read by itself or where a connection has begun as usual, is the message meant."""
+        """Say whether a frame, read by itself or where a connection has begun as usual, is the intended message."""
         if self._lost and frame.message is not None and writes_back(self._codec, frame.message, frame.data):
             return True  # what came before it may have been lost, and without that it cannot be read
         handshake = self._link.handshake()

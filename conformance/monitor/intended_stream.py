@@ -65,7 +65,7 @@ class IntendedStream:
         return "nothing" if frame is None else describe(frame.message or frame.data)
 
     def problem(self, message: Message, first: int, stop: int) -> str | None:
-        """Return in words how a message read from those bytes differs from the one meant; None for bytes by hand."""
+        """Return in words how a message read from those bytes differs from the intended one; None for bytes by hand."""
         number = bisect_right(self._ends, first)
         frame = self._frames[number]
         if frame.message is None:

@@ -7,7 +7,7 @@ trace (what crossed, with times), and for each connection:
    would that asked only the requests so decoded. It names no protocol.
 2. It compares each request with what the harness intended to send (`model/intended.py`, `harness_stream.py`). Bytes
    that were not intended, or intended and never sent, are the harness's fault: after it nothing is judged, since the
-   target may have answered what nobody meant.
+   target may have answered what nobody intended.
 3. Bytes that a case gives by hand may be no request. From there on requests cannot be framed, so the target is judged
    no more (`unframed`); its bytes are still read, to see whether the player read the same.
 4. It compares each message of the target with what the player decoded, and with what the encoder writes: if they
@@ -26,7 +26,7 @@ The report keeps the first violation of each connection; `blame.py` decides what
 # account.
 #
 # The account (`Intended`) is what makes the harness checkable. Without it, a malformed request on the wire could be a
-# bug of ours or what the case wants. With it, each byte sent belongs to a frame that was meant as a message, or was
+# bug of ours or what the case wants. With it, each byte sent belongs to a frame that was intended as a message, or was
 # written by hand. Bytes by hand are the case's own, and the end of certainty: where a server would frame them
 # differently, nothing after them is judged. That loses verdicts and never invents one.
 #

@@ -23,7 +23,7 @@ so that the trace alone gives the same verdict again.
 # Surplus. An answer too many is the fault that is missed most easily, and waiting for silence would cost a sleep for
 # each case. So three cheap checks replace the sleep. After an expectation, bytes that came along with the last reply
 # are read by a copy of the codec (`nothing_beyond`): they may only be pushes. After the last step our side ends
-# (`nothing_left`); a target that ends its side in turn has said all it will say, and one that does not has
+# (`nothing_left`); a target that ends its side in turn has sent all it will send, and one that does not has
 # `LAST_WORDS`. No-op requests still due are awaited before that (`_settled`). Bytes written by hand, replies that are
 # due and connections without framing switch these checks off: what may come is then open.
 
@@ -159,7 +159,7 @@ class CaseConnections:
         return line
 
     def _link_name(self, name: str) -> str:
-        """Return the name as the trace has it: nothing for the link that is meant where nothing is said."""
+        """Return the name as the trace has it: nothing for the default link."""
         return "" if self.symbols.link(name) is self.symbols.protocol.link else name
 
     def secure(self, line: CaseConnection) -> ActionGenerator[None]:

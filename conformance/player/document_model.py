@@ -2,7 +2,7 @@
 
 A case made of combinations (`suite/combinations.py`) does not write down what each reply must be, and no fuzzer can:
 the model of the protocol's document says so, from everything that was asked and answered before. The model is a pure
-function of what it is told; times are the caller's, in ns of any clock that does not go back.
+function of its input; times are the caller's, in ns of any clock that does not go back.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def timeout_of(config: pytest.Config) -> float:
 
 
 def features_of(config: pytest.Config) -> frozenset[str]:
-    """Return the features that the target is said to have. Raises `pytest.UsageError`."""
+    """Return the features that the target is declared to have. Raises `pytest.UsageError`."""
     from wireproof.conformance.suite.cases import CaseError, load_suite
     from wireproof.conformance.suite.declared import FeatureError, declared
 

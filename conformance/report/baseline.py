@@ -79,7 +79,7 @@ class Comparison:
     beyond: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Why the requirement set does not ask for something -> the cases that fail it."""
     hints: tuple[str, ...] = ()
-    """Behind each unknown entry: which name it may have meant."""
+    """For each unknown entry: the names that are like it."""
 
     @property
     def is_out_of_date(self) -> bool:

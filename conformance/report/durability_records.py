@@ -18,14 +18,14 @@ from wireproof.conformance.verdict.records import Record, Run, record
 __all__ = ["durability_records", "durability_run"]
 
 MOST = 5
-"""Breaches of one promise that a record tells."""
+"""Breaches of one promise that a record lists."""
 LONGEST = 2000
 
 
 def durability_run(
     talk: Conversation, target: str, name: str, version: str, *, only: Sequence[str], kills: int, seed: int
 ) -> Run:
-    """Return the run of these scenarios: partial where it was told to leave some out."""
+    """Return the run of these scenarios: partial where some were left out on request."""
     options = {"command": "durability", "kills": str(kills), "seed": str(seed)}
     found = Run(talk.spoken.name, talk.profile, talk.variant, target, f"{name}, durability", version, "server", options)
     found.cases = sum(map(len, ASKED.values()))

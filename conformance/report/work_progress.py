@@ -1,6 +1,6 @@
 """Progress of work that takes longer than a person waits in silence: lines on stderr, the first one at once.
 
-What is under way is told each few seconds, with the time that is left, as far as that can be said.
+What is under way is printed every few seconds, with the time that is left where it can be estimated.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Availability:
     """When the target was away in one run."""
 
     def __init__(self, serves: Callable[[], Awaitable[bool]], announce: Callable[[str], None]) -> None:
-        """`serves` asks whether a new client gets an answer; `tell` takes a line for the user."""
+        """`serves` asks whether a new client gets an answer; `announce` takes a line for the user."""
         self._serves = serves
         self._announce = announce
         self._asking: asyncio.Task[bool] | None = None

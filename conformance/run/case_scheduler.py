@@ -113,7 +113,7 @@ class CaseScheduler:
         self._reported: set[str] = set()
         """Cases that have the record of their whole play."""
         self._announced = False
-        """Whether it was said that the target is gone."""
+        """Whether it was reported that the target is gone."""
         self._serving = ServingCheck(plan.suite, Spoken(plan.run.profile, plan.run.variant))
         self.available = Availability(self.serves, plan.notify)
         route = plan.settings.route

@@ -137,7 +137,7 @@ def select(
 
 
 def _near(suite: Suite, expression: str) -> str:
-    """Return in words which cases a selection that left none may have meant; "" for none."""
+    """Return in words which cases a selection that left none may have intended; "" for none."""
     if (whole := expression.strip().lower()) in {one.id.lower() for one in suite.cases}:
         return f"; {whole} is of another profile, variant, level or kind"
     known = [*(one.id for one in suite.cases), *suite.clauses]

@@ -25,7 +25,7 @@ LONGEST_NAME = 1 << 16
 
 
 def ordered(ground: OperationContext) -> list[str]:
-    """Return every operation of the profile; those that ask by an id last, once one was told."""
+    """Return every operation of the profile; those that ask by an id last, once one was reported."""
 
     def by_id(name: str) -> bool:
         return any(isinstance(kind, Raw) for _, kind in ground.plain.layout(ground.plain.operations[name]).fields)
@@ -188,7 +188,7 @@ async def at_the_end(ground: OperationContext, hello: Hello) -> AsyncIterator[Ch
 
 
 def _is_simple(ground: OperationContext, name: str) -> bool:
-    """Say whether an operation is one request on the link that is meant where nothing is said."""
+    """Say whether an operation is one request on the default link."""
     parts = ground.plain.parts(name)
     return len(parts) == 1 and ground.plain.protocol.link_for(parts[0]) == ""
 

@@ -76,7 +76,7 @@ class DriverProcess:
         self.deadline = deadline
         self.start_deadline = start_deadline
         self.hello: Hello | None = None
-        """What it said of itself when it was started last."""
+        """What it declared of itself when it was started last."""
         self.death: str | None = None
         """How it ended, as in "the driver died of SIGSEGV"; None while it runs."""
         self.gone = ""

@@ -2,7 +2,7 @@
 
 wireproof writes commands to the driver's stdin, the driver writes answers and events to its stdout; every kind of line
 has a JSON Schema in `reports/schema/driver/`. Commands may overlap, answers carry the id of their command and come in
-any order. What the fields of an operation are is told by the layouts of the protocol (`wireproof.protocols.plain`).
+any order. What the fields of an operation are follows from the layouts of the protocol (`wireproof.protocols.plain`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FailureKind(StrEnum):
     TOO_WIDE = "too_wide"
     """A number does not fit in its field; nothing was sent."""
     TOO_LONG = "too_long"
-    """Bytes are too many for the field that tells their size; nothing was sent."""
+    """Bytes are too many for the field of their size; nothing was sent."""
     TIMEOUT = "timeout"
     """The SDK waited long enough."""
     CLOSED = "closed"
@@ -213,7 +213,7 @@ def _validator(name: str) -> jsonschema_rs.Validator:
 
 
 def _error_text(error: jsonschema_rs.ValidationError) -> str:
-    """Return a fault in one line; what a field may be is said in words, not as a list of schemas."""
+    """Return a fault in one line; what a field may be is reported in words, not as a list of schemas."""
     where = [str(step) for step in error.instance_path]
     steps = [str(step) for step in error.schema_path]
     if "anyOf" in steps:

@@ -1,4 +1,4 @@
-"""What the fields of each operation are to a driver: bytes, numbers, words or flags, told by the layouts alone."""
+"""What the fields of each operation are to a driver: bytes, numbers, words or flags, as the layouts alone show."""
 
 from __future__ import annotations
 

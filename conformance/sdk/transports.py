@@ -130,7 +130,7 @@ class FifoTransport:
     settle = 0.0
 
     def __init__(self, announce: Callable[[str], object], *, patience: float = PATIENCE) -> None:
-        """`tell` is told what to start; it is waited for `patience` seconds, each time."""
+        """`announce` gets what to start; it is waited for `patience` seconds, each time."""
         self._announce = announce
         self._patience = patience
         self._folder = Path(tempfile.mkdtemp(prefix="wireproof-"))
@@ -170,7 +170,7 @@ class FifoTransport:
         raise DriverStartError(f"nobody opened {self.commands} in {self._patience:g} s")
 
     def ended(self) -> None:
-        """Nobody told us how it ended."""
+        """Nobody reported how it ended."""
 
     def last_words(self, count: int = 20) -> list[str]:
         """Its stderr is the author's."""

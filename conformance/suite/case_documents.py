@@ -84,7 +84,7 @@ def read_cases(path: Path, context: Context, kind: type[CaseFile | SdkCaseFile] 
 def remembered(path: Path, context: Context, read: Callable[[str], CaseDocument], kind: str = "") -> CaseDocument:
     """Return what `read` makes of the text of a file, kept until the text or what it may name is another.
 
-    `kind` tells readings of one file apart.
+    `kind` distinguishes readings of one file.
     """
     text = read_text(path)
     digest = sha256(f"{context.digest}\0{kind}\0{text}".encode()).hexdigest()[:24]

@@ -51,7 +51,7 @@ class CaseNeeds:
 
 
 def needs_of(case: Case, symbols: Symbols) -> CaseNeeds:
-    """Return what a case needs; what only a play can tell counts as one. `symbols` are those of no play."""
+    """Return what a case needs; what only a play shows counts as one. `symbols` are those of no play."""
     needs = CaseNeeds()
     _steps(needs, symbols.here(case.steps), symbols)
     return needs

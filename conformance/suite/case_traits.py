@@ -1,4 +1,4 @@
-"""What can be said of a case without playing it: whether it waits, what it asks last, how it may be segmented."""
+"""What is known of a case without playing it: whether it waits, what it asks last, how it may be segmented."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ WRITING = (Send, ExpectSilence, ExpectAlive, Concurrent)
 TIMED = (Concurrent, Measure)
 """Verbs whose outcome is a matter of time, or of what a process takes."""
 MANY = 50
-"""What counts as the number of something that only a play can tell."""
+"""What counts as the number of something that only a play shows."""
 
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]+")
@@ -125,7 +125,7 @@ def asked_in_turn(case: Case) -> tuple[str, ...]:
 
 
 def pushes(case: Case) -> bool:
-    """Say whether a case for SDKs pushes a message of which they must tell."""
+    """Say whether a case for SDKs pushes a message that they must report."""
     return any(
         isinstance(part, ScriptedMessage) and part.name == "push"
         for step in case.script
@@ -152,7 +152,7 @@ def is_quick(case: Case, known: Collection[str], declared: Mapping[str, Number])
 
 
 def patience(case: Case, declared: Mapping[str, Number] | None = None) -> float:
-    """Return about how many seconds a case lets pass; what only a play can tell counts as one."""
+    """Return about how many seconds a case lets pass; what only a play shows counts as one."""
     waited, names = 0.0, {**DEFAULT_PARAMETERS, **(declared or {}), **case.variables}
     for one in parts(case.steps):
         match one:
@@ -179,7 +179,7 @@ def leaves_unread(case: Case) -> bool:
 
 
 def longest(case: Case) -> int:
-    """Return the bytes of the longest filled field that a case names, as far as that can be told."""
+    """Return the bytes of the longest filled field that a case names, as far as that is known."""
     sizes = (_number(one.size, case.variables, 0) for one in parts(case.steps) if isinstance(one, Fill))
     return int(max(sizes, default=0))
 
@@ -218,7 +218,7 @@ def is_concurrent(case: Case) -> bool:
 
 
 def requests(case: Case) -> int:
-    """Return about how many requests a case sends: what only a play can tell counts as 50."""
+    """Return about how many requests a case sends: what only a play shows counts as 50."""
     return sum(_requests(step, case.variables) for step in case.steps)
 
 
@@ -266,7 +266,7 @@ def _times(each: Mapping[str, tuple[object, object]], names: Mapping[str, object
 
 
 def _number(spec: object, names: Mapping[str, object], otherwise: float) -> float:
-    """Return the value of an expression, `otherwise` where only a play can tell it."""
+    """Return the value of an expression, `otherwise` where only a play shows it."""
     try:
         return evaluate(str(spec), names)
     except ExpressionError:

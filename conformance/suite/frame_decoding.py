@@ -58,7 +58,7 @@ def readings(
 
 
 class _UnfitError(Exception):
-    """Raised where what goes before cannot be said."""
+    """Raised where what goes before is not known."""
 
 
 def _read(link: Link, codec: Codec, direction: str, data: bytes, before: Before) -> object:

@@ -334,7 +334,7 @@ def _exact_fields(fields: Mapping[str, FieldPattern], row: Message, symbols: Sym
 
 
 def _starts(fields: Mapping[str, FieldPattern], row: Message, symbols: Symbols) -> dict[str, bytes]:
-    """Return the fields of which only the beginning is told, made concrete once for all rows."""
+    """Return the fields of which only the beginning is given, made concrete once for all rows."""
     found = {}
     for name, value in fields.items():
         match value:

@@ -72,7 +72,7 @@ class ScriptedTimes(Typed, frozen=True):
 
 
 class ScriptedChoice(Choice, frozen=True, tag=True):
-    """What is said under each profile or variant."""
+    """The value under each profile or variant."""
 
     options: dict[str, ScriptedItem | tuple[ScriptedItem, ...]]
 

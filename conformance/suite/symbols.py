@@ -93,7 +93,7 @@ class SymbolError(ValueError):
 
 
 def _tag(case: str, play: str) -> str:
-    """Return six characters that tell the keys of one play of a case from those of all others of a run."""
+    """Return six characters that distinguish the keys of one play of a case from those of all others of a run."""
     digest = sha256(f"{case}{play}".encode())
     return urlsafe_b64encode(digest.digest())[:6].decode() if play else digest.hexdigest()[:6]
 

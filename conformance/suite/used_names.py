@@ -1,7 +1,7 @@
 """Finds names that the steps of a case use and that nothing gives: saved values, variables, enums, functions, marks.
 
 A case is walked in the order in which it is played. What stands in a field is a number or bytes by the field's kind in
-the profiles of the case; where these differ, or where a variable names the message, nothing is said about it.
+the profiles of the case; where these differ, or where a variable names the message, it is not checked.
 """
 
 from __future__ import annotations

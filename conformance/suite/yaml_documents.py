@@ -17,7 +17,7 @@ _BOOLEAN = "tag:yaml.org,2002:bool"
 _KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
 _NOT_HERE = (_BOOLEAN, "tag:yaml.org,2002:timestamp")
 MOST_ERRORS = 3
-"""Errors told of one place."""
+"""Errors reported for one place."""
 
 
 class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

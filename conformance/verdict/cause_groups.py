@@ -9,7 +9,7 @@
 # place, if anything else did. A step that prepares says nothing about its own case; it joins in the same way, and what
 # nothing joins is a cause of its own, so that nothing the target did is nobody's.
 #
-# Deaths are told apart by their words, and joined without words while they have a request in common.
+# Deaths are distinguished by their words, and joined without words while they have a request in common.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process said before it died: the line that names the cause, and the first frame of the target's own code.
+"""What a process printed before it died: the line that names the cause, and the first frame of the target's own code.
 
 Read from what it printed: reports of sanitizers, backtraces as gdb, boost and glibc write them, Python tracebacks and
 fault handlers, panics of Rust and Go, exceptions of Java, C#, JavaScript and PHP.
@@ -59,7 +59,7 @@ FOREIGN_NAMES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LastWords:
-    """What a process said of its death."""
+    """What a process printed about its death."""
 
     line: str
     """The line that names the cause, or the last one; "" when it printed nothing."""

@@ -4,7 +4,7 @@
    is not met: `fail` for other bytes, `hang` for none in time, `untestable` where the step only prepares the case, and
    where the harness itself came too late to decide. What the target does not declare is not asked (`undeclared`).
 2. Blame (`monitor/blame.py`). The monitor reads the trace for itself; what wireproof broke first is a `harness_error`,
-   whatever step 1 said. It follows at the end of each play, since whether a case is played again depends on it.
+   whatever step 1 decided. It follows at the end of each play, since whether a case is played again depends on it.
 3. Process end. A case that had a server for itself and outlived it is the crash, with the server's last words.
 4. Nobody served. A case that waits for an answer while no other client gets one either: its hang is a crash.
 5. Shared loss. If several cases were under way when the target went away, none of them can be blamed.

@@ -57,7 +57,7 @@ class CauseKind(StrEnum):
 
 
 def signature(process: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what is the same in all deaths of one cause: how the process ended and what it said; "" for no words."""
+    """Return what is the same in all deaths of one cause: its end and what it printed; "" for no words."""
     death = str(process.get("death") or "")
     if process.get("frame"):
         return death, str(process["frame"])

@@ -36,7 +36,7 @@ def with_spoiled(records: Sequence[Record]) -> list[Record]:
     """Return the records; what went wrong behind a request that spoils the next answer rests on the play that shows it.
 
     Such a play asks for that request and then for something else, and for nothing more. Where most requests seem to
-    spoil the next answer, it is that one which is read wrongly, and nothing is said.
+    spoil the next answer, it is that one which is read wrongly, and nothing is reported.
     """
     found: dict[str, Record] = {}
     for one in sorted(records, key=lambda one: len(asked_in(one))):

@@ -84,7 +84,7 @@ class Dialogue:
         while (event := self._server.next_event()) is not NEED_DATA:
             sent = self._on_the_way.popleft() if self._on_the_way else None
             if sent is not None and event != sent and self._codec.encode(event) == self._codec.encode(sent):
-                self._is_over = True  # two requests of the same bytes, told apart by what came before
+                self._is_over = True  # two requests of the same bytes, distinguished by what came before
                 return
             if event != sent:
                 self._broken(

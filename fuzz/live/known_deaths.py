@@ -51,7 +51,7 @@ def _no_request(data: bytes, at: int, context: FuzzContext) -> str:
 
 
 class KnownDeaths:
-    """The deaths that a campaign has met, or was told of."""
+    """The deaths that a campaign has met, or was given."""
 
     def __init__(self, context: FuzzContext) -> None:
         self._context = context

@@ -299,7 +299,7 @@ class Campaign:
         return self.deaths.would_meet(self._recent[-1])
 
     def _kept_apart(self, what: Attributed) -> Attributed | None:
-        """Return an attributed death, told apart by its script where it has no words; None if that is known."""
+        """Return an attributed death, distinguished by its script where it has no words; None if that is known."""
         what = replace(what, suspicion=self.deaths.distinguished(what.suspicion, what.script))
         if what.seen:
             self.deaths.add([what.script])

@@ -27,7 +27,7 @@ class Suspicion:
     shape: str
     clause: str | None = None
     is_wordless: bool = False
-    """Whether a process ended and printed nothing that tells its cause."""
+    """Whether a process ended and printed nothing about its cause."""
 
     def with_shape(self, shape: str) -> Suspicion:
         """Return the suspicion with another shape."""

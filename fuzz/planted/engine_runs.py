@@ -31,7 +31,7 @@ MOST_STRETCH = 8.0
 SPELL_S = 0.1
 """Seconds of processor time that the load of the machine is measured with."""
 KEPT = 400
-"""Characters kept of what an engine said at its end."""
+"""Characters kept of what an engine printed at its end."""
 
 
 class RunStatus(StrEnum):
@@ -66,11 +66,11 @@ class EngineRun:
     """Executions until the finding; 0 where the engine does not say."""
     seconds: float
     detail: str
-    """What was found, or what the engine said last."""
+    """What was found, or what the engine printed last."""
 
 
 def engines_for(fault: PlantedFault, protocols: Sequence[str]) -> list[PlantedEngine]:
-    """Return the engines that look for a fault, the one that is meant for it first."""
+    """Return the engines that look for a fault, the one that is made for it first."""
     mine = [fault.protocol] if fault.protocol else list(protocols)
     modelled = [one for one in mine if has_model(one)]
     names: dict[str, Sequence[str]] = {

@@ -106,7 +106,7 @@ class NamechanClient(NamechanConnection):
                 raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, detail, at)
             return message, stop
         if not self._due:
-            detail = f"got {data[at]:02x} before the client has said anything"
+            detail = f"got {data[at]:02x} before the client has sent anything"
             raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, detail, at)
         return self.codec.decode_version(VersionReply, data, at, end, context)
 

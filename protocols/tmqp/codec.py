@@ -172,7 +172,7 @@ def _ping(
 def _without_flags(
     decode: Decoder, data: bytes, at: int, end: int, context: FrameContext
 ) -> tuple[Message | None, int]:
-    """Decode a copy of a frame whose second byte is 00; an error tells its place in `data`."""
+    """Decode a copy of a frame whose second byte is 00; an error gives its place in `data`."""
     plain = data[at : at + 1] + b"\0" + data[at + 2 : end]
     try:
         return decode(plain, 0, end - at, context)

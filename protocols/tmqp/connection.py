@@ -67,7 +67,7 @@ class TmqpConnection(Connection):
         return self._machine.state
 
     def start_tls(self) -> bytes:
-        """Begin TLS before anything else; return what came already. `LocalProtocolError` once something was said."""
+        """Begin TLS before anything else; return what came already. `LocalProtocolError` once something was sent."""
         self._machine.move(Move.SECURED)
         buffer = self._buffer
         early = buffer.data[buffer.at : buffer.end] + bytes(buffer.gathered)
@@ -137,7 +137,7 @@ class TmqpClient(TmqpConnection):
                 raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, "got a pong although nothing was pinged", at)
             return message, stop
         if not any(type(request) is Protocol for request, _ in self._due):
-            detail = f"got {data[at]:02x} before the client has said anything"
+            detail = f"got {data[at]:02x} before the client has sent anything"
             raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, detail, at)
         return self.codec.decode_protocol(ProtocolReply, data, at, end, context)
 

@@ -92,7 +92,7 @@ class Client(BaseClient):
         self._feeds = TopicFeeds(self)
         self._publishing = asyncio.Lock()
         self._refusal: asyncio.Future[Error] | None = None
-        """What a publish that waits for an Error is told."""
+        """What a publish that waits for an Error gets."""
         self._connection = ServerConnection(
             lambda: self.connection_class(codec),
             way.host,

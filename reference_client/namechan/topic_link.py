@@ -20,7 +20,7 @@ __all__ = ["TopicLink", "error_text"]
 SECOND = 1_000_000
 """The microseconds of a second: a Ping has seconds, an Ack microseconds."""
 LONGEST_TEXT = 1000
-"""Characters of the text of an Error that are told."""
+"""Characters of the text of an Error that are reported."""
 
 
 class TopicLink(WatchedLink, MatchedLink):

@@ -79,7 +79,7 @@ class Client(Operations, BaseClient):
     ) -> None:
         self.timeout = way.timeout
         self.id = way.identity.id
-        """The client's id: as given, or as the server tells it."""
+        """The client's id: as given, or as the server assigns it."""
         self._way = way
         self._codec = codec
         self._on_message = on_message

@@ -58,7 +58,7 @@ class Way:
 
 
 async def greet(link: Link, way: Way, known: Callable[[bytes], object]) -> None:
-    """Begin a connection; `known` is called with the client's id, once the server tells it.
+    """Begin a connection; `known` is called with the client's id, once the server assigns it.
 
     Raises AccessError if the server refuses the client, BadReplyError if it does not speak TMQP/2.0, and the errors of
     `Link`.

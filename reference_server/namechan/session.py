@@ -109,7 +109,7 @@ class NamechanSession(StreamSession[State, NamechanServer]):
             self.answer(Error(f"{what}: {why}".encode()))
 
     def fatal(self, why: str) -> Error:
-        """Return what is said before the connection closes."""
+        """Return what is sent before the connection closes."""
         self.finish(why)
         return Error(why.encode(errors="replace"))
 

@@ -1,4 +1,4 @@
-"""Events: who is told, and what."""
+"""Events: who is notified, and of what."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Events:
         return True
 
     def unsubscribe(self, client: Client, key: Key) -> None:
-        """Tell a client no longer; does nothing if it was not told."""
+        """Tell a client no longer; does nothing if it was not notified."""
         if key in client.events:
             client.events.remove(key)
             found = self._state.subscribers[key]

@@ -84,7 +84,7 @@ class Handshake:
         )
 
     def _refused(self, request: Hello, session: TmqpSession) -> int | None:
-        """Return why a client is refused, 0 where that is not said; None if it is not."""
+        """Return why a client is refused, 0 where that is not reported; None if it is not."""
         state, found = self._state, properties(request.payload)
         rules, given = state.rules, dict(reversed(found))
         if (not request.payload and not rules.takes_empty_hello) or (

@@ -7,7 +7,7 @@ from wireproof.reference_server.options import Option
 __all__ = ["LIMITS", "OPTIONS"]
 
 OPTIONS = (
-    Option("request_timeout", "seconds", 4.0, "Seconds in which a client must have said hello.", least=0.001),
+    Option("request_timeout", "seconds", 4.0, "Seconds in which a client must have sent HELLO.", least=0.001),
     Option("ping_interval", "seconds", 120.0, "Seconds of silence after which a client is pinged.", least=0.001),
     Option("ping_timeout", "seconds", 5.0, "Seconds in which a pinged client must send anything.", least=0.001),
     Option("acknowledge_timeout", "seconds", 15.0, "Seconds to wait for an acknowledgement, if options say nothing."),

@@ -150,7 +150,7 @@ class QueueOperations:
     def _found(
         self, request: RequestFrame, session: TmqpSession, *, by_payload: bool = False
     ) -> tuple[Answer, Queue | None]:
-        """Return the queue that is meant, or the answer where there is none or the client is no administrator.
+        """Return the addressed queue, or the answer where there is none or the client is no administrator.
 
         Raises `RefusedError` where a release finds no id in the payload.
         """

@@ -48,7 +48,7 @@ class Rules:
     has_limits: bool = True
     """E29: limits in options count, and an empty channel goes where its options say so."""
     reports_options_of_queue: bool = True
-    """What is told of a queue has its own options. Otherwise those of its channel."""
+    """Information about a queue has its own options. Otherwise those of its channel."""
     stopped_is_unauthorized: bool = False
     """E29: a push into a stopped queue is answered 401. Otherwise 406."""
     refuses_by_acknowledgement: bool = True

@@ -142,7 +142,7 @@ class TmqpSession(StreamSession[State, TmqpServer]):
         self._deadline.set(self.state.clock.monotonic_ns() + self._ns("ping_timeout"))
 
     def _is_known(self, request: RequestFrame) -> bool:
-        """Say whether a client said hello, or does; without that it is closed or ignored (E7)."""
+        """Say whether a client sent HELLO, or does; without that it is closed or ignored (E7)."""
         if self.client is not None or type(request) is Hello:
             return not self._is_ignored
         if self.state.rules.refuses_without_hello:

@@ -73,7 +73,7 @@ class State:
         self.held = 0
         """Bytes of messages that are stored, or wait for an acknowledgement."""
         self.subscribers: dict[tuple[bytes, bytes, int], dict[Client, None]] = {}
-        """Event, channel in lower case, queue -> who is told."""
+        """Event, channel in lower case, queue -> who is notified."""
         self.nodes: dict[Node, None] = {}
         """Servers that are linked, in either direction."""
         self.sessions: dict[TmqpSession, None] = {}
@@ -142,7 +142,7 @@ class State:
         return tuple(answers)
 
     def refuse_push(self, request: RequestFrame, code: int) -> Answer:
-        """Return what tells a producer that its message was not taken (E29); its target is the channel."""
+        """Return the notice to a producer that its message was not taken (E29); its target is the channel."""
         if not request.id:
             return None
         if request.pending_ack and self.rules.refuses_by_acknowledgement:

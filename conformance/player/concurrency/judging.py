@@ -40,7 +40,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is to be said about a history."""
+    """The judgement on a history."""
 
     word: Word
     detail: str

@@ -196,7 +196,7 @@ _STATE_BITS = 32
 
 
 class _Steps:
-    """What the model said, kept: the same step is asked about in very many configurations. States have numbers."""
+    """The answers of the model, kept: the same step is asked about in very many configurations. States have numbers."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

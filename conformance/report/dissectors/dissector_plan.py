@@ -156,12 +156,12 @@ def _name(spoken: Protocol, link: Link) -> str:
 
 
 def _is_bare(message: dict[str, Any]) -> bool:
-    """Say whether nothing but its place tells a message from others."""
+    """Say whether nothing but its place distinguishes a message from others."""
     return not (message["lead"] or message.get("text") or any(field[1] == "const" for field in message["fields"]))
 
 
 def _sorted(messages: dict[str, dict[str, Any]], names: Iterable[str]) -> list[str]:
-    """Return names, those of messages that more bits tell from others first."""
+    """Return names, those of messages that more bits distinguish first."""
     return sorted(dict.fromkeys(names), key=lambda name: -_decisive(messages[name]))
 
 

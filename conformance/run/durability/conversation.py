@@ -1,4 +1,4 @@
-"""How a queue server is made to keep something: what is said to it, as vectors/PROTOCOL/durability.yaml has it."""
+"""How a queue server is made to keep something: what is sent to it, as vectors/PROTOCOL/durability.yaml has it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TestedQueue:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What is said, under one profile and variant."""
+    """What is sent, under one profile and variant."""
 
     spoken: Protocol
     profile: str
@@ -72,7 +72,7 @@ class Conversation:
 
 
 def conversation(name: str, profile: str, variant: str) -> Conversation:
-    """Return what is said to servers of a protocol; `CaseError` where nothing is written of that."""
+    """Return what is sent to servers of a protocol; `CaseError` where nothing is written of that."""
     path = vectors_root() / name / "durability.yaml"
     if not path.is_file():
         raise CaseError(f"{name}: nothing says what its servers keep over a restart (no durability.yaml)")

@@ -1,6 +1,6 @@
 """Load on a server that is about to die: publishers, subscribers and one that replays, a thread each.
 
-They end when the server is gone, or when they are told to; what they learned is in `DurabilityRun.known` then.
+They end when the server is gone, or when they are asked to; what they learned is in `DurabilityRun.known` then.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Owner(Protocol):
         """Return what answers a greeting."""
 
     def parted(self) -> None:
-        """The SDK has said that it goes."""
+        """The SDK has announced that it ends."""
 
 
 class StreamSocket(asyncio.Protocol):

@@ -1,4 +1,4 @@
-"""What is known of a driver that died or does not answer: how, what it said, where in its own code, and its CPU."""
+"""What is known of a driver that died or does not answer: how, what it printed, where in its own code, and its CPU."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REPORT = 400
 
 
 def driver_end(driver: DriverProcess) -> dict[str, Any]:
-    """Return how a driver ended and what it said, as records have it."""
+    """Return how a driver ended and what it printed, as records have it."""
     words = last_words("\n".join(driver.last_words(REPORT)))
     how = (driver.death or "is gone").removeprefix("the driver ")
     return {"death": how, "last_words": driver.last_words(), **words.extra}
@@ -124,9 +124,9 @@ class HopelessThings:
     """What a driver may never do well, each time at the price of a whole deadline."""
 
     def __init__(self) -> None:
-        why = "it {}s the connection, and so did {{}}, of which the driver never told"
+        why = "it {}s the connection, and so did {{}}, which the driver never reported"
         self._ends = {how: Hopeless(partial(ends_connections, how=how), why.format(how)) for how in ENDS}
-        self._pushes = Hopeless(pushes, "it pushes a message, and so did {}, of which the driver never told")
+        self._pushes = Hopeless(pushes, "it pushes a message, and so did {}, which the driver never reported")
 
     def played(self, case: Case, outcome: Outcome) -> None:
         """Note what became of a case."""

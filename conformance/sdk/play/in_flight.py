@@ -58,7 +58,7 @@ class SdkConnection:
 
 
 def answered_by(sdk: SdkTraits, due: Sequence[Due], message: Message | None) -> Due | None:
-    """Return what a message answers; None for a push, or where its protocol tells that it answers nothing.
+    """Return what a message answers; None for a push, or where its protocol knows that it answers nothing.
 
     Raises `SymbolError` for a reply to nothing where replies come in order.
     """

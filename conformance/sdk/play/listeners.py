@@ -121,7 +121,7 @@ class Listener:
         self.host, self.name = host, name
         self.port = 0
         self.greets = False
-        """Whether what an SDK asks is answered: it has not said yet that it is connected."""
+        """Whether what an SDK asks is answered: it has not reported yet that it is connected."""
         self.is_down = False
         """Whether the case has nobody listen."""
         self.by_hand = False

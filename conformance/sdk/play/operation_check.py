@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ReportDifference:
-    """Where a report is not what the bytes said."""
+    """Where a report differs from the bytes."""
 
     field: str
     """The innermost one; empty where the report as a whole is another one."""
@@ -75,7 +75,7 @@ def _is_text(data: bytes) -> bool:
 def report_differs(
     expected: Mapping[str, object], answer: DriverAnswer, place: int | None, *, textual: bool = False
 ) -> ReportDifference | None:
-    """Return how an answer, or result number `place` of a batch, differs from what the reply said.
+    """Return how an answer, or result number `place` of a batch, differs from the reply.
 
     `textual`: bytes that are no text may be reported otherwise.
     """

@@ -349,7 +349,7 @@ class SdkOperations:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
 
     def _unable(self, answer: DriverAnswer, messages: Sequence[Message]) -> None:
-        """Stop where an error says what the SDK said that it cannot do."""
+        """Stop where an error is about what the SDK declared that it cannot do."""
         if answer.error is None:
             return
         beyond = SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages)

@@ -97,7 +97,7 @@ class ReplyScript:
         return found
 
     def _spread(self, specs: Iterable[ScriptedItem]) -> Iterator[ScriptedItem]:
-        """Yield what is said one after the other; the variable of an `each` has its number while its item is used."""
+        """Yield what is sent one after the other; the variable of an `each` has its number while its item is used."""
         for spec in specs:
             match spec:
                 case ScriptedEach(each, of):

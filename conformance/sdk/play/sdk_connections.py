@@ -240,7 +240,7 @@ class SdkConnections:
     def leave(self, step: LeaveStep) -> ActionGenerator:
         """Have the SDK close, and expect that it does: what waits fails, and the connection ends.
 
-        Raises `Stopped` if it does not; of an SDK that closes nothing nothing can be said.
+        Raises `Stopped` if it does not; of an SDK that closes nothing nothing is known.
         """
         name = step.leave
         self.operations.together(self.under_way)
@@ -277,7 +277,7 @@ class SdkConnections:
             yield from self.operations.failing(one, fails)
 
     def drop(self, step: DropStep) -> ActionGenerator:
-        """Leave aside what came on a line: nothing can be said about it."""
+        """Leave aside what came on a line: it is not judged."""
         yield act.Drain(step.drop, 0)
 
     def accept(self, step: AcceptStep) -> ActionGenerator:

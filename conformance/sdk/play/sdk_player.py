@@ -1,7 +1,7 @@
 """Plays one case against an SDK, sans-IO: a generator of actions that is sent their answers and returns an `Outcome`.
 
 Both sides are judged: the bytes that the SDK sent are those of the requests it was asked to make, and what its driver
-reports is what the bytes said that came back. The verdict is a function of the case and of the answers.
+reports equals the bytes that came back. The verdict is a function of the case and of the answers.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class SdkPlayer:
         self._step = 0
         self._given = False
         self.closes = True
-        """Whether the driver is told to close what is left open at the end."""
+        """Whether the driver is asked to close what is left open at the end."""
         self.closing = False
         """Every step was right, and what is left open is being closed."""
 

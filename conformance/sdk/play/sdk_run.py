@@ -186,7 +186,7 @@ class CasesInTurn:
         """The case that passed last on this process; it is not reported yet."""
         self._closes = True
         self._died_closing: dict[Signature, str] = {}
-        """How the driver died when it was told to close -> the case that is reported for it."""
+        """How the driver died when it was asked to close -> the case that is reported for it."""
         self._die_late: set[Signature | None] = set()
         """How it died after a case had ended."""
 
@@ -243,7 +243,7 @@ class CasesInTurn:
     def _closing(self, case: Case, outcome: Outcome) -> Outcome:
         """Return the crash of a case whose steps were all right, once for each way to die at the end.
 
-        When a second case dies so, it passes, and from then on the driver is not told to close at the end of a case.
+        When a second case dies so, it passes, and from then on the driver is not asked to close at the end of a case.
         """
         crash_signature = signature_of(outcome) or ("", "")
         if crash_signature in self._died_closing:
@@ -337,7 +337,7 @@ class CasesInTurn:
 
 
 def _leaves(case: Case) -> bool:
-    """Say whether a case is about an SDK that is told to close."""
+    """Say whether a case is about an SDK that is asked to close."""
     return any(isinstance(one, LeaveStep) for one in case.script)
 
 

@@ -30,7 +30,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                 'if self.state is State.NEW and end - at < 8: raise MalformedFrameError(ErrorCode.TRUNCATED, "half a version", at)', "if self.state is State.NEW:")),
     mutant("version-alone", "What comes in the segment of the version is dropped.", "LINE-17 CONNECT-1 VERSION-1",
            edit("LineHandlers.version", "session.greeted(request.version)", "session.greeted(request.version)", "session.connection._buffer.drop()")),
-    mutant("says-hello", "The server greets before the client has said anything.", "VERSION-4 VERSION-1 VERSION-5",
+    mutant("says-hello", "The server greets before the client has sent anything.", "VERSION-4 VERSION-1 VERSION-5",
            edit("NamechanSession.__init__", "self._begin()", "self._begin()", 'self._write(bytes(7) + b"\\1")')),
     mutant("waits-for-versions", "A client without a version may stay.", "VERSION-5",
            edit("NamechanSession.missed", "if not self.version:", "if not self.version: return", "if False:")),

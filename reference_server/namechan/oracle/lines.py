@@ -54,7 +54,7 @@ class ModelLine:
     """When its version was answered, in ns."""
     pings: int = 0
     ping_time: int | None = None
-    """What the last Ping said, in seconds."""
+    """The time of the last Ping, in seconds."""
     answers: deque[DueAnswer] = field(default_factory=deque)
     memberships: list[Membership] = field(default_factory=list)
     """Those that are not over, and those whose Unsubscribed has not come."""

@@ -44,7 +44,7 @@ class DocumentModel:
     """The model of a whole server (`wireproof.reference_server.model.ServerModel`).
 
     Times are compared within `tolerance_ns`. With `shared` others may use the server, whose settings are unknown:
-    then nothing is said of pings and silence.
+    then nothing is expected of pings and silence.
     """
 
     expects_answers = True

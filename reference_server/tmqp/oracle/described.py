@@ -1,4 +1,4 @@
-"""JSON in the model: the options that a payload gives, and what is told of channels and queues."""
+"""JSON in the model: the options that a payload gives, and what is reported of channels and queues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["channel_body", "options_of", "queue_body"]
 KEYS = ("just-allow", "after-received", "after-sent", "after-acknowledged", "put-back-start", "put-back-end", "refuse")
 """Deliveries that options may name."""
 CALLED = {"SendOnlyFirstAcquirer": "OnlyFirstAcquirer"}
-"""Option -> how information calls it; the others are called the same, or are not told."""
+"""Option -> how information calls it; the others are called the same, or are not reported."""
 HIDDEN = ("Status", "MessageDeliveryHandler", "AllowedQueues", "AllowMultipleQueues")
 OF_CHANNELS = ("ClientLimit", "QueueLimit", "DestroyWhenEmpty")
 SPARE = ("EventHandler", "ChannelEventHandler", "Authenticator")
@@ -51,7 +51,7 @@ def options_of(codec: Codec, kind: type[QueueOptions], before: Options, request:
 
 
 def channel_body(world: World, channel: ModelChannel) -> Body:
-    """Return what is told of a channel."""
+    """Return what is reported of a channel."""
     members = {"Name": as_text(channel.name), **_described(world, channel.options, channel.given)}
     members |= {"ActiveClients": len(channel.members), "Queues": Numbers(frozenset(channel.queues))}
     if world.is_strict:
@@ -60,7 +60,7 @@ def channel_body(world: World, channel: ModelChannel) -> Body:
 
 
 def queue_body(world: World, queue: ModelQueue) -> Body:
-    """Return what is told of a queue."""
+    """Return what is reported of a queue."""
     members: dict[str, object] = {"Channel": as_text(queue.channel.name), "Id": queue.number}
     members["Status"] = queue.status.name.replace("_", "")
     if not queue.is_vague:
@@ -72,6 +72,6 @@ def queue_body(world: World, queue: ModelQueue) -> Body:
 
 
 def _described(world: World, options: Options, given: set[str]) -> dict[str, object]:
-    """Return the members that tell options; in a server that others use, those that were given."""
+    """Return the members that hold options; in a server that others use, those that were given."""
     shown = {name: value for name, value in options.items() if name not in HIDDEN}
     return {CALLED.get(name, name): value for name, value in shown.items() if world.is_strict or name in given}

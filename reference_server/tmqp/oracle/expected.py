@@ -135,7 +135,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Rows:
-    """A JSON array with a row for each of these objects; `key` tells them apart. With `exact`, there are no others."""
+    """A JSON array with a row for each of these objects; `key` distinguishes them. With `exact` there are no others."""
 
     key: str
     rows: Sequence[Body]

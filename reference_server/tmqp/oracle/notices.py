@@ -1,4 +1,4 @@
-"""Events in the model: who is told, and what."""
+"""Events in the model: who is notified, and of what."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Notices:
         self._world = world
 
     def client(self, name: bytes, client: ModelClient) -> None:
-        """Expect what tells that a client came or went."""
+        """Expect the event that a client came or went."""
         members = {"Id": client.id, "Name": as_text(client.name), "Type": as_text(client.type)}
         self._expect_event(name, members, clause="TMQP-NOTIFICATION-2")
 
     def channel(self, name: bytes, channel: ModelChannel) -> None:
-        """Expect what tells that a channel was created or removed."""
+        """Expect the event that a channel was created or removed."""
         self._expect_event(name, {"Name": as_text(channel.name)}, channel, key=b"", clause="TMQP-NOTIFICATION-3")
 
     def member(self, name: bytes, channel: ModelChannel, client: ModelClient) -> None:
-        """Expect what tells that a client joined or left a channel."""
+        """Expect the event that a client joined or left a channel."""
         members = {
             "Channel": as_text(channel.name),
             "ClientId": client.id,
@@ -41,7 +41,7 @@ class Notices:
         self._expect_event(name, members, channel, clause="TMQP-NOTIFICATION-4")
 
     def queue(self, name: bytes, queue: ModelQueue) -> None:
-        """Expect what tells that a queue was created, changed or removed."""
+        """Expect the event that a queue was created, changed or removed."""
         members: dict[str, object] = {"Channel": as_text(queue.channel.name), "Id": queue.number}
         if name != b"QueueRemoved":
             members["Status"] = queue.status.name.title().replace("_", "")
@@ -50,7 +50,7 @@ class Notices:
         self._expect_event(name, members, queue.channel, clause="TMQP-NOTIFICATION-5")
 
     def message(self, queue: ModelQueue, item: Item) -> None:
-        """Expect what tells that a message was pushed."""
+        """Expect the event that a message was pushed."""
         producer = item.producer
         members = {
             "Channel": as_text(queue.channel.name),

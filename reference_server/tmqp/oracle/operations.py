@@ -232,7 +232,7 @@ class ModelOperations:
         return not 0 < limit <= len(channel.queues) and (not allowed or number in allowed)
 
     def _queue(self, client: ModelClient, request: RequestFrame, *, by_payload: bool = True) -> ModelQueue | None:
-        """Return the queue that is meant (E12); without one, expect the answer."""
+        """Return the addressed queue (E12); without one, expect the answer."""
         channel, number = self._world.channel(request.target), number_in(first_header(request, b"queue-id"))
         if channel is None:
             self._expect_answer(client, request, ResultCode.NOT_FOUND)

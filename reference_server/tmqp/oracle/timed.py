@@ -52,7 +52,7 @@ class Times:
         return sorted(found)
 
     def may_end(self, line: Line) -> bool:
-        """Say whether the server may end a connection by now: its client said nothing for too long."""
+        """Say whether the server may end a connection by now: its client sent nothing for too long."""
         world = self._world
         if line.client is None:
             return world.now >= line.last_input + self._hello - world.tolerance

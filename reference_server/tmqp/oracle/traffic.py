@@ -81,7 +81,7 @@ class Traffic:
         return FAILS if 0 < self._size_limit < len(request.payload) else None
 
     def _refuse(self, client: ModelClient, request: RequestFrame, code: object) -> None:
-        """Expect what tells a producer that its message was not taken (E29)."""
+        """Expect the notice to a producer that its message was not taken (E29)."""
         if not request.id:
             return
         world, common = self._world, {"id": request.id, "source": b""}

@@ -28,7 +28,7 @@ class Line:
 
     name: str
     last_input: int
-    """When the client was last heard, ns."""
+    """When the client last sent something, ns."""
     stage: str = "new"
     """new, greeted, open, spoiled (the first frame was no hello)."""
     client: ModelClient | None = None

@@ -167,7 +167,7 @@ def test_scenes_that_need_a_harness_are_left_out_where_it_cannot_reach_the_serve
 
     left = [one for one in result.played if one.untested]
     assert broke(result) == []
-    assert {one.untested for one in left} == {"nobody said where the server's hook is: --listener hook=ADDRESS"}
+    assert {one.untested for one in left} == {"nobody declared where the server's hook is: --listener hook=ADDRESS"}
     assert {one.scene for one in result.played if one.agreed} == {"channel"}
 
 
