@@ -93,15 +93,7 @@ def run(
             env={**module_environment(), "WIREPROOF_PROTOCOL": name, **environment},
         )
         try:
-            lines: list[bytes] = []
-            last = FuzzerProgress(0, 0, 0, 0)
-            for line in _lines(process, seconds + PATIENCE if seconds else None):
-                lines = [*lines[-80:], line]
-                if found := LINE.match(line):
-                    last = FuzzerProgress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
-                    report(last)
-                elif done := EXECUTED.match(line):
-                    last = replace(last, executions=int(done[1]))
+            last, output = _followed(process, seconds, report)
         finally:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(END_S)
@@ -115,8 +107,22 @@ def run(
         if crash is None and ended is not None and ended < 0:
             by = f"ended by {signal.Signals(-ended).name} after {last.executions:,} executions"
             raise ChildProcessError(f"the fuzzer of {target.name} was {by}, and left no input")
-        output = b"".join(lines).decode(errors="replace")
         return FuzzerResult(last, crash, output, _broken_before(process, output) if crash is None else None)
+
+
+def _followed(
+    process: subprocess.Popen[bytes], seconds: int, report: Callable[[FuzzerProgress], None]
+) -> tuple[FuzzerProgress, str]:
+    """Report progress while the process prints; return the last progress and the last lines."""
+    lines, last = list[bytes](), FuzzerProgress(0, 0, 0, 0)
+    for line in _lines(process, seconds + PATIENCE if seconds else None):
+        lines = [*lines[-80:], line]
+        if found := LINE.match(line):
+            last = FuzzerProgress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
+            report(last)
+        elif done := EXECUTED.match(line):
+            last = replace(last, executions=int(done[1]))
+    return last, b"".join(lines).decode(errors="replace")
 
 
 def _broken_before(process: subprocess.Popen[bytes], output: str) -> InvariantError | None:

@@ -140,8 +140,13 @@ def made_up_records(runs: DataFrame, plan: Plan) -> DataFrame:
             "duration_us": (200 + chance(plan.seed, "time", F.col("r"), F.col("c")) * 5_000).cast("long"),
         }
     )
+    return with_evidence(drawn).select(*RECORDS.fieldNames(), "month")
+
+
+def with_evidence(drawn: DataFrame) -> DataFrame:
+    """Add what a failed play has besides its verdict, and the columns that are empty here."""
     failing = F.col("verdict") == "fail"
-    filled = drawn.withColumns(
+    return drawn.withColumns(
         {
             "blamed": F.when(failing, F.col("clauses")[0]),
             "guilty": F.when(failing, "target"),
@@ -152,7 +157,6 @@ def made_up_records(runs: DataFrame, plan: Plan) -> DataFrame:
             "evidence_id": F.lit(None).cast("string"),
         }
     )
-    return filled.select(*RECORDS.fieldNames(), "month")
 
 
 def runs_of_records(records: DataFrame, runs: DataFrame) -> DataFrame:
