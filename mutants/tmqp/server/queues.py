@@ -126,7 +126,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("queue.Queue.acknowledged", "awaited = self._awaited.pop((id_, client), None)",
                 "awaited = None if negative and self.holds_back else self._awaited.pop((id_, client), None)")),
     mutant("time-goes-on", "The time for an acknowledgement goes on after it came.", "ACKNOWLEDGE-4 ACKNOWLEDGE-3",
-           edit("Queue.acknowledged", "self._state.settled(awaited)", "pass")),
+           edit("Queue.acknowledged", "self._settle(awaited)", "pass")),
     mutant("waits-for-ever", "An acknowledgement is waited for without end.", "ACKNOWLEDGE-4",
            first("queue.Queue.missed", "return")),
     mutant("copies-lost", "No copies are made.", "COPY-1 COPY-2 COPY-3", first("Pushing.copy", "return")),

@@ -21,7 +21,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("takes_empty_hello", "A HELLO without text closes the connection.", "HELLO-3 HELLO-1 PROTOCOL-3"),
     flipped("answers_as_asked", "Operations are answered by responses only, some without being asked.", "RESPONSE-4 RESPONSE-7 EVENT-1 RESPONSE-6"),
     flipped("answers_bad_requests", "What cannot be done closes the connection.",
-            "CREATE_CHANNEL-4 CREATE_CHANNEL-5 CREATE_CHANNEL-7 CREATE_QUEUE-8 PULL-8 HELLO-8 CREATE_QUEUE-3"),
+            "CREATE_CHANNEL-4 CREATE_CHANNEL-5 CREATE_CHANNEL-7 CREATE_QUEUE-8 PULL-8 HELLO-8 CREATE_QUEUE-3 RESPONSE-1 RESPONSE-4 RESPONSE-6 RESPONSE-8"),
     flipped("answers_duplicates", "To create a channel that exists is answered by nothing.", "CREATE_CHANNEL-2"),
     flipped("answers_refused_queues", "To create a queue that is not allowed is answered by nothing.", "CREATE_QUEUE-6"),
     flipped("keeps_after_options", "To create a channel with options closes the connection.",
