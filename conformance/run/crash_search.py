@@ -21,6 +21,24 @@ from wireproof.conformance.suite.cases import Case
 
 __all__ = ["CrashSearch", "Played", "Replays", "groups_of"]
 
+# The problem. Cases play concurrently, so when the server dies many of them were under way and each is a suspect. To
+# blame all of them hides the cause, and to blame the last one is a guess. Only a replay shows who did it.
+#
+# Why groups that grow. Suspects come likely ones first, so the first one alone is often guilty: one play, no restart.
+# The further back the guilty case is, the less the order knew, and the larger the next group may be: the cost of the
+# search stays in proportion to the guilty case's place.
+#
+# Why halves, each on a fresh process. What a group did is known only if nothing else was played on its process. Halving
+# needs about log2(n) restarts, and restarts are what costs time, above all where the death is a hang.
+#
+# Why "as the first on its process". A server may fall at a case only because cases before it left something: a leak, a
+# damaged heap. A report that names this case names one that passes when it is played again. So a case that is left over
+# must end the server alone; else the cases shortly before it are searched, too, with more time for a late death.
+#
+# When nobody is named. If no half of a guilty group ends the server, several cases did it together, or chance did. The
+# report says that a death was seen and not reproduced; it does not choose one.
+
+
 GROWTH = 4
 """How much larger each group is than the one before."""
 SETTLE = 0.05

@@ -9,6 +9,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+# The problem. TCP hands over bytes and keeps no borders between messages. A reader that takes one `recv` for one
+# request passes every test on loopback, where each write arrives in one segment, and fails in production.
+#
+# Why other ways to send a case, and no other cases. What a case expects does not depend on how its bytes are cut. So
+# nothing is expected twice, and each case that is ever written looks for these defects, too.
+#
+# Which ways, and what they find. `bytes` cuts wherever a reader could stop. `fields` stops where a reader has a whole
+# field and may take it for the whole message; `beside` one byte earlier or later, where it has a part of a number.
+# `joined` finds readers that drop what is left in the buffer after a request. `dripped` finds time-outs that run anew,
+# or not, with each byte. `half-closed` finds servers that drop answers when the peer has nothing more to send.
+#
+# Why bounds. A body of 64 KiB sent byte by byte would take minutes, and a case about time would be another case. So
+# cuts are counted for each write and each play, and spread evenly where there would be too many.
+#
+# What proves a difference. The kernel may join pieces again, so `drivers/tcp_segments.py` checks what left, and a play
+# without any change counts for nothing (`Carrier.changes`). A failure is compared with the same case sent
+# whole, until enough of them were confirmed (`verdict/confirmation.py`).
+
+
 Boundaries = Callable[[], Sequence[int]]
 Cut = Callable[[int, Boundaries], Iterable[int]]
 """(size of a write, what finds the boundaries of its fields) -> offsets to cut at."""

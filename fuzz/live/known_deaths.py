@@ -15,6 +15,23 @@ from wireproof.fuzz.script import Script
 
 __all__ = ["FATAL", "KnownDeaths", "traits"]
 
+# The problem. A campaign that has found one death meets it again in every second script, since its corpus is full of
+# what leads there. Each time costs a restart and a reduction, and what lies beyond that death is never reached.
+#
+# Why traits. Whether a script meets a known death must be decided before it is played. Bytes are no help: names, values
+# and order change with each mutation, and the cause stays. But a reduced script has little that its death does not
+# need. So what it asks for, what it sends that is no request, and how it ends its connections are conditions of the
+# death, as far as one example shows them. A script that has all of them (`known <= has`) would probably meet it.
+#
+# What goes wrong, and what limits the damage. Traits are coarse: two deaths may need the same requests and differ by a
+# value. So scripts with all traits are not excluded, only made rare (`MEETING` in live_campaign.py), and a death that
+# prints words is recognised by its words, not by traits. `avoided` and `met` are printed, so that one can see how much
+# of a campaign went around what is known.
+#
+# A death without words has no other name than its traits; they become part of its shape, and two such deaths with the
+# same traits are one finding.
+
+
 FATAL = frozenset({"the process stays", "a sanitizer is silent", "others are served"})
 """Oracles whose failure ends the server or makes it useless."""
 LARGE, MANY = 4096, 64

@@ -21,6 +21,23 @@ from wireproof.spark.lake.folding import SCHEMAS, bucketed
 from wireproof.spark.lake.storage import NotWrittenError
 from wireproof.spark.lake.tables import is_one_of, no_rows
 
+# The problem. A lake has 10^8 lines and gets one run at a time. To fold everything again for each run takes minutes;
+# to write into the tables in place shows readers a mixture of old and new rows.
+#
+# Generations. Files are never changed. A refresh writes new ones, and then a manifest that lists all files of its
+# generation. The manifest is written once and under a number that nobody else can take (`write_once`): it is the
+# commit. A reader that began with generation 7 keeps reading the files of 7. Of two refreshes at the same time the
+# second fails, and is started again.
+#
+# Parts and patches. A part has all columns of one bucket, so that a page of few columns opens few files. A new run
+# touches one column on one day; to rewrite its bucket would cost as much as the bucket has rows. So a refresh writes a
+# patch: all rows of the keys that it touched, nothing else. Readers leave out these keys of the parts and take the
+# patch's rows; a key is therefore never added up from two places, and a patch may also remove rows.
+#
+# The price. Each patch is one more file to open. `refreshing.py` folds patches into the parts when there are many. The
+# parts then have the bytes that a rebuild from nothing would write, which is how tests check all of this.
+
+
 MANIFEST_SCHEMA_ID: Final = "wireproof.aggregates/1"
 MANIFESTS: Final = "_aggregates"
 KEYED_BY: Final = {"case_days": ("column_id", "day"), "case_stats": ("column_id",), "latest": ("column_id",)}
