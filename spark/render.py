@@ -36,8 +36,8 @@ HEX_SHOWN: Final = 1024
 def write_pages(document: Json, evidence: Rows, out: Path) -> None:
     """Write index.html, matrix.md and evidence/*.html below `out`; delete other evidence pages. Raises `OSError`."""
     environment = _environment()
-    for name, template in (("index.html", "matrix.html.j2"), ("matrix.md", "matrix.md.j2")):
-        _write(out / name, environment.get_template(template).generate(matrix=document))
+    for name, source in (("index.html", "matrix.html.j2"), ("matrix.md", "matrix.md.j2")):
+        _write(out / name, environment.get_template(source).generate(matrix=document))
     pages: dict[str, Rows] = defaultdict(list)
     for row in evidence:
         pages[evidence_page(row)].append(row)

@@ -36,7 +36,7 @@ __all__ = ["CrashSearch", "Played", "Replays", "groups_of"]
 # must end the server alone; else the cases shortly before it are searched, too, with more time for a late death.
 #
 # When nobody is named. If no half of a guilty group ends the server, several cases did it together, or chance did. The
-# report says that a death was seen and not reproduced; it does not choose one.
+# search then returns nothing rather than choose one.
 
 
 GROWTH = 4
