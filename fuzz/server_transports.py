@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import time
 from collections.abc import Mapping
@@ -50,6 +51,28 @@ class Transport(Protocol):
         """Close every connection."""
 
 
+class _Swallowed(logging.Handler):
+    """Keeps the first exception that a server caught and logged: it serves on, and something was not done."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.first: BaseException | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the exception of a record."""
+        if self.first is None and record.exc_info:
+            self.first = record.exc_info[1]
+
+    def take(self) -> BaseException | None:
+        """Return what was kept, and keep nothing more of it."""
+        found, self.first = self.first, None
+        return found
+
+
+SWALLOWED = _Swallowed()
+logging.getLogger("wireproof.reference_server").addHandler(SWALLOWED)
+
+
 class InProcess:
     """A reference server of its own, set up as for the cases; the same steps give the same answers.
 
@@ -74,6 +97,7 @@ class InProcess:
         self._folders = LifeFolders() if is_lasting else None
         self._past_ns = 0
         self._clock = VirtualClock()
+        SWALLOWED.take()
         self._begin()
 
     def _begin(self) -> None:
@@ -106,9 +130,11 @@ class InProcess:
     def perform(self, action: Action) -> Answer:
         """Perform one action in simulation. Raises `InvariantError` when the server raises."""
         try:
-            return self._simulation.perform(action)
+            answer = self._simulation.perform(action)
         except Exception as error:
             raise _broken(error) from error
+        _raise_swallowed()
+        return answer
 
     def advance(self, ns: int) -> None:
         """Move the virtual clock by exactly `ns`. Raises `InvariantError` when the server raises."""
@@ -116,6 +142,7 @@ class InProcess:
             self._clock.advance(ns)
         except Exception as error:
             raise _broken(error) from error
+        _raise_swallowed()
 
     def hold(self, connection: str, *, is_held: bool) -> bool:
         """Tell the session of a connection that its write buffer is full, or has room. Raises `InvariantError`."""
@@ -152,7 +179,12 @@ class InProcess:
             self._folders.close()
 
 
-def _broken(error: Exception) -> InvariantError:
+def _raise_swallowed() -> None:
+    if SWALLOWED.first is not None and (error := SWALLOWED.take()) is not None:
+        raise _broken(error) from error
+
+
+def _broken(error: BaseException) -> InvariantError:
     return InvariantError("the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__)
 
 

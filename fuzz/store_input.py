@@ -60,6 +60,9 @@ MAY_HOLD, HOLDS_FROM = 2, 24
 """Elsewhere an operation of this kind does so whose upper bits are as high."""
 HOW = ("close", "half", "reset")
 SEED_SIZE, DRAWN_SEEDS = 400, 300
+AGAIN = 8
+"""Of so many exchanges one is sent again at the instant at which something expires, and once more behind it."""
+SOON = WAITS.index(250_000_000)
 LINKED = "abcdef"
 """Names of connections of several links: the first one is of the first link, and so on, in turn."""
 ANOTHER_LINK = 0xE0
@@ -268,6 +271,9 @@ def seeds(name: str) -> Iterator[bytes]:
             source = Random(f"store {name} {number}")
             yield from (bytes([number]) + source.randbytes(SEED_SIZE) for _ in range(DRAWN_SEEDS))
             continue
-        for one in exchanges(name, context.profile, context.variant):
-            asked = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
-            yield bytes([number]) + b"".join(asked)
+        for at, one in enumerate(exchanges(name, context.profile, context.variant)):
+            written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
+            asked = b"".join(written)
+            yield bytes([number]) + asked
+            if at % AGAIN == 0:  # at the instant of expiry, which has not been noticed yet, and soon behind it
+                yield bytes([number]) + asked + bytes([UNTIL_DUE, 1]) + asked + bytes([WAIT, SOON]) + asked

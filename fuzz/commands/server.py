@@ -194,7 +194,7 @@ class _ServerFuzzing:
         campaign.steer_around(known_findings(options["known"]))
         if not options["rate"]:
             campaign.progress.empty_client = self.live.empty_client_rate()
-            campaign.progress.began = time.monotonic()
+            campaign.progress.began, campaign.progress.began_cpu = time.monotonic(), time.process_time()
         found, interrupted = 0, False
         try:
             with status:
@@ -205,6 +205,7 @@ class _ServerFuzzing:
             interrupted = True
         why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
         click.echo(f"{why}{campaign.progress}")
+        click.echo(campaign.cost)
         click.echo(f"{campaign.drawn}")
         if campaign.deaths:
             met, avoided = campaign.deaths.met, campaign.deaths.avoided

@@ -74,6 +74,7 @@ class LiveTarget:
         self._looks_for_all = False
         self._sockets: DirectSockets | None = None
         self.restarts = 0
+        self._spent = self._spent_before = 0.0
 
     def __enter__(self) -> LiveTarget:
         return self
@@ -104,6 +105,7 @@ class LiveTarget:
         """Restart the server if we started it; return whether it was restarted. Raises `StartError`."""
         if self.server is None:
             return False
+        self._spent = self.processor_time
         self.server.start(why)
         self._sockets = None
         self.restarts += 1
@@ -113,6 +115,16 @@ class LiveTarget:
     def begin(self) -> None:
         """Begin a window: memory growth is measured from here."""
         self._before, self._fed = (self.server.usage() if self.server else None), 0
+        self._spent_before = self._before.cpu if self._before else 0.0
+
+    @property
+    def processor_time(self) -> float:
+        """Seconds of processor time that plays took in the target, where wireproof started it; what died is not asked.
+
+        The starts of its processes do not count.
+        """
+        now = self.server.usage().cpu if self.server else 0.0
+        return self._spent + max(0.0, now - self._spent_before)
 
     def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
         """Play a script unchanged. `sample` also measures the idle process, which takes 0.1 s or more.

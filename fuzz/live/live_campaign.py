@@ -112,6 +112,7 @@ class CampaignProgress:
     empty_client: float = 0.0
     """Connections a second of a client that asks one request and judges nothing; 0: not measured."""
     began: float = field(default_factory=time.monotonic)
+    began_cpu: float = field(default_factory=time.process_time)
 
     @property
     def per_second(self) -> float:
@@ -171,6 +172,15 @@ class Campaign:
         self.lost = False
         """Whether the server serves nobody any more and cannot be restarted."""
         """Why it ended early; "" if it did not."""
+
+    @property
+    def cost(self) -> str:
+        """The processor time of one execution, here and in a target that was started: also true on a busy machine."""
+        done = max(self.progress.executions, 1)
+        here = (time.process_time() - self.progress.began_cpu) * 1000 / done
+        there = self._live.processor_time * 1000 / done
+        beside = f", {there:.2f} ms in the target" if self._live.server else ""
+        return f"processor time: {here:.2f} ms an execution here{beside}"
 
     @property
     def novel(self) -> list[Script]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import pytest
 
@@ -10,7 +11,7 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_input import check, contexts, seeds
+from wireproof.fuzz.store_input import RECORDED, UNTIL_DUE, check, contexts, seeds
 from wireproof.fuzz.store_steps import (
     AdvanceStep,
     ConnectStep,
@@ -45,6 +46,8 @@ from wireproof.protocols.throttr.requests import (
     Update,
     Whoami,
 )
+from wireproof.reference_server.throttr.records import Record
+from wireproof.reference_server.throttr.store import Store
 
 S = 10**9
 K, C = b"key", b"channel"
@@ -165,3 +168,30 @@ def test_a_first_part_that_harms_another_connection_is_found() -> None:
 def test_these_steps_are_described() -> None:
     assert describe_step(HELD[1]).startswith("while b takes nothing, a sends PUBLISH")
     assert " in two parts (cut 3); between them b sends QUERY" in describe_step(PARTS[0])
+
+
+def check_all(some: Iterable[bytes]) -> None:
+    for one in some:
+        check("throttr", one)
+
+
+def test_an_exception_that_the_server_catches_and_logs_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(store: Store, record: Record) -> None:
+        raise KeyError(record.key)
+
+    monkeypatch.setattr(Store, "remove", fails)
+    with pytest.raises(InvariantError, match=r"the server stays: KeyError"):
+        check_all(islice(seeds("throttr"), 3000))
+
+
+def test_a_record_that_takes_its_follower_along_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has expired and was replaced before that was noticed took the new record of its key with it."""
+
+    def add(store: Store, record: Record, due: int) -> None:
+        store.records.pop(record.key, None)
+        right(store, record, due)
+
+    right = Store.add
+    monkeypatch.setattr(Store, "add", add)
+    with pytest.raises(InvariantError):
+        check_all(one for one in seeds("throttr") if not one[0] & RECORDED and bytes([UNTIL_DUE, 1]) in one)

@@ -138,6 +138,9 @@ def test_the_rate_stands_beside_that_of_an_empty_client(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert re.match(r"40 executions, \d+ a second \(an empty client: [1-9]\d+\), \d+ states", result.output)
     assert re.search(
+        r"^processor time: \d+\.\d\d ms an execution here, \d+\.\d\d ms in the target$", result.output, re.M
+    )
+    assert re.search(
         r"^drawn: \d+ frames .* sums that wrap at 2\^16, .*\d+ resets, \d+ several connections$", result.output, re.M
     )
 
