@@ -119,6 +119,7 @@ def spellings(tokens: Sequence[Token]) -> Mapping[str, bytes]:
         "crlf": compact(tokens) + b"\r",
         "lower-case": compact([_first(one, upper=False) for one in tokens]),
         "quoted": compact([_respelled(one, quoted) for one in tokens]),
+        "touching": b"".join(_respelled(one, quoted).text for one in tokens),
         "hexadecimal": compact([_respelled(one, _hexadecimal) for one in tokens]),
         "decimal": compact([_respelled(one, _decimal) for one in tokens]),
         "continued": compact([_respelled(one, _continued) for one in tokens]),

@@ -28,6 +28,7 @@ from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
 from wireproof.conformance.suite.case_traits import parameters_in, patience, waits
 from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.declared import answer_time
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.crashes import ended_early
@@ -134,7 +135,8 @@ class Plan:
         )
         route = self.settings.route
         way = Way(route.round_trip, direct=not route.proxy, shorter=self.deadlines.shorter)
-        timeout = self.settings.timeout + 2 * route.round_trip
+        usual = answer_time(self.settings.timeout, self.suite.parameters, self.settings.parameters)
+        timeout = usual + 2 * route.round_trip
         return Player(case, symbols, segmentation=SEGMENTATIONS[case.segmentation], timeout=timeout, way=way)
 
     def lacking(self, case: Case) -> tuple[str, ...]:

@@ -32,6 +32,20 @@ class Parameter:
     """The option of the reference server that sets it."""
     undeclared: Number | str | None = None
     """What slow cases take of a target that declares none: a bound of the document, `UNSUPPORTED` where it has none."""
+    answers_within: Number | None = None
+    """So many times the value after its last request a silent client may be told of its silence, no sooner: no case
+    waits as long for an answer, which that could be taken for."""
+
+
+def answer_time(seconds: float, declared: Mapping[str, Parameter], values: Mapping[str, Number] | None) -> float:
+    """Return how long an answer is waited for: `seconds`, and less where the target's own `values` ask for it."""
+    known = values or {}
+    bounds = (
+        one.answers_within * known.get(name, one.value)
+        for name, one in declared.items()
+        if one.answers_within is not None
+    )
+    return min(seconds, *bounds, seconds)
 
 
 def load_features(path: Path) -> dict[str, str]:

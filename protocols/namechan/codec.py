@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from struct import Struct, error
 
 from wireproof.protocols import codec
 from wireproof.protocols.errors import ErrorCode, MalformedFrameError, ProtocolError
+from wireproof.protocols.fields import Rest, UInt
 from wireproof.protocols.frames import (
     Decoder,
     Encoder,
     FrameContext,
     bad_value,
+    build,
     compile_decoder,
     compile_encoder,
     too_large,
@@ -28,6 +31,8 @@ from wireproof.protocols.sexp_writing import spellings
 __all__ = ["Codec", "LineReader"]
 
 HEAD = SIZE + 1
+CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""Width of a number -> how `struct` calls it."""
 Layouts = Mapping[bytes, Layout]
 """Constructor -> the message that it begins."""
 
@@ -56,8 +61,7 @@ class Codec(codec.Codec):
         if kind not in self._known:
             raise self.no_such(message, "message")
         if kind in self._bodies:
-            body = self._bodies[kind][1](message)
-            return len(body).to_bytes(SIZE, "big") + body
+            return self._bodies[kind][1](message)
         if isinstance(message, Blank):
             return b"\n"
         if isinstance(message, Outcome):
@@ -198,12 +202,12 @@ class LineReader:
 
 
 def _body_codec(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
-    """Return decoder and encoder of what the length of a frame counts."""
+    """Return the decoder of what the length of a frame counts, and the encoder of the frame."""
     return _record_codec(layout) if layout.is_sexp else _plain_codec(layout, byte_order)
 
 
 def _plain_codec(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
-    read, encode = compile_onepass(layout, byte_order)
+    read, _ = compile_onepass(layout, byte_order)
 
     def decode(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
         """Decode what a length counts; raises `MalformedFrameError` (lying_length)."""
@@ -216,7 +220,30 @@ def _plain_codec(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
             raise MalformedFrameError(ErrorCode.LYING_LENGTH, detail, at - SIZE)
         return message, stop
 
-    return decode, encode
+    return decode, _packer(layout, byte_order)
+
+
+def _packer(layout: Layout, byte_order: str) -> Encoder:
+    """Return the encoder of a frame of numbers and maybe a rest: a replay writes one for each of its messages."""
+    numbers = [(name, kind) for name, kind in layout.fields if isinstance(kind, UInt)]
+    rest = [name for name, kind in layout.fields if isinstance(kind, Rest)]
+    assert len(numbers) + len(rest) == len(layout.fields)
+    head = Struct(f"{byte_order}I{len(layout.lead)}s" + "".join(CODES[kind.width] for _, kind in numbers))
+    values = "".join(f", message.{name}" for name, _ in numbers)
+    source = [
+        "def encode(message):",
+        "    try:",
+        f"        body = message.{rest[0]}" if rest else "        body = b''",
+        "        if type(body) is bytes:",
+        f"            return pack({head.size - SIZE} + len(body), lead{values}) + body",
+        "    except (error, AttributeError):",
+        "        pass",
+        "    raise bad_value(message, layout)",
+    ]
+    owner = f"{layout.message.NAME} in a frame"
+    scope = {"pack": head.pack, "lead": layout.lead, "error": error, "bad_value": bad_value, "layout": layout}
+    found: Encoder = build("encode", owner, source, **scope)
+    return found
 
 
 def _record_codec(layout: Layout) -> tuple[Decoder, Encoder]:
@@ -230,7 +257,11 @@ def _record_codec(layout: Layout) -> tuple[Decoder, Encoder]:
         except SexpError as error:
             raise MalformedFrameError(ErrorCode.BAD_VALUE, error.message, begin + error.at) from None
 
-    def encode(message: Message) -> bytes:
+    def body_of(message: Message) -> bytes:
         return layout.lead + text_of(layout, message)
+
+    def encode(message: Message) -> bytes:
+        body = body_of(message)
+        return len(body).to_bytes(SIZE, "big") + body
 
     return decode, encode

@@ -18,7 +18,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -120,7 +119,7 @@ class Queue:
         if subscription.cursor is not None:
             self._state.later(lambda: self.feed(subscription))
 
-    def stored(self, first: int) -> Iterator[tuple[int, bytes]]:
+    def stored(self, first: int) -> list[tuple[int, bytes]]:
         """Return (id, body) of messages that are out, from `first` on; a chunk of them."""
         self._state.save()
         return self._state.store.read(self.topic, first)

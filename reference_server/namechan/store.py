@@ -25,10 +25,11 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from struct import Struct
 from zlib import crc32
 
 from wireproof.protocols.namechan import Delivery, Persistence, Sync
@@ -45,10 +46,11 @@ SCHEMA = (
     "CREATE TABLE IF NOT EXISTS message (topic INTEGER NOT NULL, id INTEGER NOT NULL, crc INTEGER NOT NULL,"
     " body BLOB NOT NULL, PRIMARY KEY (topic, id)) WITHOUT ROWID",
 )
-CHUNK, CHUNK_BYTES = 256, 256 << 10
+CHUNK, CHUNK_BYTES = 512, 256 << 10
 """The most messages and bytes, about, that are read at a time."""
 LOG_BYTES = 1100 * 4120
 """Bytes of the log from the start on: the pages after which SQLite begins it anew, and some, with their headers."""
+_pack = Struct(">QQ").pack
 Row = tuple[int, int, bytes]
 """Topic id, message id, body."""
 
@@ -142,20 +144,22 @@ class Store:
                 self._file.execute("ROLLBACK")
             raise StoreError(str(error)) from None
 
-    def read(self, topic: int, first: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (id, body) of messages from `first` on, a chunk of them. Raises `StoreError`."""
-        size = 0
-        with _store_errors():
-            wanted = (topic, first, CHUNK)
-            asked = "SELECT id, crc, body FROM message WHERE topic = ? AND id >= ? ORDER BY id LIMIT ?"
-            for number, checksum, body in self._file.execute(asked, wanted).fetchall():
-                if checksum != _checksum((topic, number, body)):
+    def read(self, topic: int, first: int) -> list[tuple[int, bytes]]:
+        """Return (id, body) of messages from `first` on, a chunk of them. Raises `StoreError`."""
+        found: list[tuple[int, bytes]] = []
+        left = CHUNK_BYTES
+        wanted = (topic, first, CHUNK)
+        asked = "SELECT id, crc, body FROM message WHERE topic = ? AND id >= ? ORDER BY id LIMIT ?"
+        with _store_errors(), closing(self._file.execute(asked, wanted)) as rows:
+            for number, checksum, body in rows:
+                if checksum != crc32(body, crc32(_pack(topic, number))):
                     log.warning("%s: message %d of topic %d is damaged and left out", self._where, number, topic)
                     continue
-                yield number, body
-                size += len(body)
-                if size >= CHUNK_BYTES:
-                    return
+                found.append((number, body))
+                left -= len(body)
+                if left <= 0:
+                    break
+        return found
 
     def flush(self) -> None:
         """Sync what was written without. Raises `StoreError`."""
@@ -183,10 +187,6 @@ class _store_errors:  # noqa: N801 - a context manager without state
             raise StoreError(str(error)) from None
 
 
-def _checksum(row: Row) -> int:
-    topic, number, body = row
-    return crc32(body, crc32(b"%d %d" % (topic, number)))
-
-
 def _with_checksum(row: Row) -> tuple[int, int, int, bytes]:
-    return row[0], row[1], _checksum(row), row[2]
+    topic, number, body = row
+    return topic, number, crc32(body, crc32(_pack(topic, number))), body

@@ -17,6 +17,8 @@ __all__ = ["DurabilityRun", "UnderLoad"]
 
 QUIET = 0.6
 """Seconds without a message after which a replay is over."""
+AT_ONCE = 0.05
+"""Seconds that are waited for what nobody expects."""
 ENDLESS = 100
 """How many messages more than were ever published are read: such a replay may have no end."""
 UnderLoad = Callable[["DurabilityRun", int], tuple[str, list[BrokenPromise]]]
@@ -59,11 +61,21 @@ class DurabilityRun:
         """Start the server, again, and make the queues; they may be there."""
         try:
             self.lives.start("for durability")
-            return self.make_queues()
+            before = self._kept_queues()
+            made = self.make_queues()
+            return [*before, *made, *(self._kept_queues() if not self.topics else ())]
         except StartError as error:
             return [BrokenPromise("starts", str(error))]
         except OSError as error:
             return [BrokenPromise("queues", f"queues cannot be made: {error}")]
+
+    def _kept_queues(self) -> list[BrokenPromise]:
+        """Subscribe what an earlier life made, before it is made again: a queue is kept, used or not."""
+        breaches = []
+        for one in self.talk.queues if self.known else ():
+            if not one.is_shared:
+                breaches += self.read(one.name, "follow", AT_ONCE)[1]
+        return breaches
 
     def make_queues(self) -> list[BrokenPromise]:
         """Make the queues; those that are there with the same settings are kept."""
@@ -71,6 +83,8 @@ class DurabilityRun:
         with self.open_hook() as connection:
             for one in self.talk.queues:
                 self.known.setdefault(one.name, KnownMessages())
+                connection.send(self.talk.message("beside", queue=b"beside-" + one.name))
+                connection.receive()
                 connection.send(self.talk.message("create", queue=one.name, **one.settings))
                 message = connection.receive()
                 if message is None or not self.talk.is_ok(message):

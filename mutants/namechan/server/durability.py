@@ -64,7 +64,7 @@ ROWS = (
          edit("store.Store.queues", KEPT, 'row = self._file.execute("SELECT body FROM message WHERE topic = ? AND id = ?", (topic, last or 0)).fetchone()',
               'if row: self._file.execute("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?)", _with_checksum((topic, last, row[0][: len(row[0]) // 2])))', KEPT)),
     _row("whole", "checksums-do-not-count", "A damaged message is delivered.",
-         edit("store.Store.read", "if checksum != _checksum((topic, number, body)):", "if False:")),
+         edit("store.Store.read", "if checksum != crc32(body, crc32(_pack(topic, number))):", "if False:")),
     _row("topics", "topic-ids-move", "Topic ids are others in each life.",
          edit("Queue._frame", "Message(number, self.topic, body)", "Message(number, self.topic + __import__('os').getpid(), body)"),
          edit("LineHandlers.subscribe", "reply = Subscribed(queue.topic, queue.name)", "reply = Subscribed(queue.topic + __import__('os').getpid(), queue.name)")),

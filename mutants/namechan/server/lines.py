@@ -129,6 +129,12 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("NamechanSession.malformed", 'if "lists within lists" in error.message:', '    self.finish("deep")', "    return")),
     mutant("two-in-a-line", "What follows a request on its line is ignored.", "LINE-13 LINE-17",
            edit("SexpReader._between", "elif self.found is not None:", "elif self.found is not None:", "    self._mode = _Mode.LINE", "elif False:")),
+    mutant("hashes-begin-comments", "An atom that begins with a hash is a line comment.", "LINE-1 SUBSCRIBE-2 SUBSCRIBE-1",
+           edit("SexpReader._hash", "elif second == _LINE:", "elif second != _LINE:", "    self._mode = _Mode.LINE", "elif second == _LINE:")),
+    mutant("semicolons-in-atoms", "A semicolon behind an atom belongs to it.", "LINE-1 LINE-8",
+           edit("SexpReader._bare", "_BARE.match(data, base + self._at, end)", "__import__('re').compile(rb'[^ \\t\\n\\f\\r()\"]*').match(data, base + self._at, end)")),
+    mutant("quotes-in-atoms", "A quotation mark behind an atom belongs to it.", f"LINE-1 LINE-3 {SPELLED}",
+           edit("SexpReader._bare", "_BARE.match(data, base + self._at, end)", "__import__('re').compile(rb'[^ \\t\\n\\f\\r();]*').match(data, base + self._at, end)")),
     mutant("one-request-a-segment", "Of several lines in one segment the first is handled.", "LINE-17 PUBLISH-5 PUBLISH-1 LINE-14",
            edit("NamechanSession._work", "left -= 1", "left -= 1", "if self.is_connected and not isinstance(request, Connect): self.connection._buffer.drop()")),
 )  # fmt: skip

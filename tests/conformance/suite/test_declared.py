@@ -7,6 +7,7 @@ import pytest
 from wireproof.conformance.suite.declared import (
     FeatureError,
     Parameter,
+    answer_time,
     declared,
     load_features,
     load_parameters,
@@ -51,3 +52,15 @@ def test_features_and_parameters_are_read_where_there_are_files(tmp_path: Path) 
 def test_an_address_declares_its_scheme_where_cases_ask_for_it() -> None:
     assert reached("unix", {"tls": "", "tcp": "", "unix": ""}) == {"unix"}
     assert reached("tcp", {"tls": ""}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"), [(None, 5.0), ({"INTERVAL": 4}, 5.0), ({"INTERVAL": 1}, 1.5), ({"OTHER": 0}, 5.0)]
+)
+def test_an_answer_is_waited_for_less_than_the_silence_after_which_another_one_comes(
+    values: dict[str, int] | None, seconds: float
+) -> None:
+    declared = {"INTERVAL": Parameter(4, "Seconds between two pings.", answers_within=1.5), "OTHER": Parameter(1, "x")}
+
+    assert answer_time(5.0, declared, values) == seconds
+    assert answer_time(0.5, declared, values) == 0.5

@@ -10,7 +10,7 @@ import pytest
 
 from tests.reference_server.namechan.simulated import Server, pushed, texts
 from wireproof.protocols.namechan.requests import Ack, Blank, HookCreate, HookPublish, Publish, Subscribe
-from wireproof.reference_server.namechan.store import Store, StoreError
+from wireproof.reference_server.namechan.store import CHUNK, Store, StoreError
 
 PERSISTENT = 1
 SYNCS = {"strong": 0, "weak": 1, "async": 2}
@@ -145,7 +145,7 @@ def test_the_log_has_its_length_before_anything_is_written(tmp_path: Path) -> No
     copy = tmp_path / "killed"
     copytree(tmp_path, copy, ignore=lambda *_: ["killed"])
     left = Store(copy)
-    found = [message for first in range(1, 1500, 256) for message in left.read(1, first)]
+    found = [message for first in range(1, 1500, CHUNK) for message in left.read(1, first)]
     assert [number for number, _ in found] == list(range(1, 1500))
     assert not list(left.read(0, 0))
     left.close()
