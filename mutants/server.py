@@ -69,7 +69,7 @@ def _edited_parts(
 ) -> dict[str, Any]:
     """Return the patches that put edited modules in; these are compiled when a server is made.
 
-    `makers` has, for each module of handlers, what makes their object of (module, state, handlers made before);
+    `makers` has, for each module of handlers, what makes their object of (module, state, handlers, these included);
     `classes` says where the class is that a patch of this name replaces: `state="package.state.State"`.
     """
     edited = Edited(packages, edits)
@@ -77,9 +77,11 @@ def _edited_parts(
 
     def handlers(correct: Handlers, state: Any) -> Handlers:
         found: Handlers = {}
+        known = {**correct}
         for module, make in makers.items():
             if module in edited.affected:
-                found |= make(edited.get(module), state, {**correct, **found}).handlers()
+                found |= make(edited.get(module), state, known).handlers()
+                known |= found
         chosen = {kind: handler for kind, handler in found.items() if _name(kind, handler) in named}
         return chosen if named and named <= {_name(*one) for one in chosen.items()} else found
 

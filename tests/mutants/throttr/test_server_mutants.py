@@ -13,7 +13,7 @@ from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr import Codec
 from wireproof.protocols.throttr.replies import ListFragment, ListReply, ListRow, QueryReply
-from wireproof.protocols.throttr.requests import Insert, List, Publish, Query, Subscribe
+from wireproof.protocols.throttr.requests import ConnectionById, Event, Insert, List, Publish, Query, Subscribe
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Limits, Peer
@@ -121,3 +121,17 @@ def test_late_pushes_hold_up_no_answer() -> None:
 
     clock.advance(20_000_000)
     assert printed[2:] == [b"\3\1\0x"]
+
+
+def test_an_edited_answer_is_the_same_inside_an_event() -> None:
+    clock, sent = VirtualClock(), list[bytes]()
+    mutant = server_patch("throttr", "legal-instants-in-seconds")
+    service = create_service("throttr", profile="7.3.2", variant="uint16", clock=clock, patch=mutant)
+    codec = Codec.of(PROFILES["7.3.2"], "uint16")
+    asker, other = (service.connect(Peer(), write, lambda: None) for write in (sent.append, lambda data: None))
+    asks = codec.encode(ConnectionById(other.id))
+
+    asker.data_received(asks)
+    asker.data_received(codec.encode(Event(b"c", asks)))
+
+    assert sent[1] == b"\1" + sent[0]
