@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wireproof.mutants.edits import Edit, after, edit, first
+from wireproof.mutants.edits import Edit, after, before, edit, first
 from wireproof.mutants.server import derived, field_kind, order, with_answer
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
 from wireproof.mutants.throttr.server.patches import ASKER, V710, V732, WIDE, eating_a_byte, stored_by_others
@@ -85,6 +85,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            _set("value = bytes(byte & 0x7F for byte in value)")),
     mutant("set-value-as-text", "SET stores the printable characters of a value.", "SET-13 SET-12",
            _set("value = bytes(byte for byte in value if 0x20 <= byte < 0x7F)")),
+    mutant("set-value-without-its-line-end", "SET drops a line end at the end of a value.", "SET-13 SET-12",
+           _set(r"value = value.removesuffix(b'\n')")),
     mutant("set-value-cut-at-254", "SET stores the first 254 bytes of a longer value.", "SET-16 SET-13 SET-12 WIDTH-10",
            _set("value = value[:254]")),
     mutant("set-value-size-modulo-256",
@@ -102,6 +104,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            rules={"set_overwrites": False}),
     mutant("set-overwriting-keeps-the-ttl", "SET on a live buffer keeps its expiry.", "SET-19",
            edit(*OVERWRITE, "self._store.overwrite(held, ttl_type, value, held.due)")),
+    mutant("set-of-the-same-value-ignored", "SET of the value that a live buffer holds answers 01 and changes nothing.",
+           "SET-19", before(*OVERWRITE, "if held.value == value: return ACCEPTED"), profiles=V732),
     mutant("set-overwriting-keeps-the-type", "SET on a live buffer keeps its TTL type.", "SET-19",
            edit(*OVERWRITE, "self._store.overwrite(held, held.ttl_type, value, self._last_due)")),
     mutant("set-overwriting-keeps-the-tail",
