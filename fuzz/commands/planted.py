@@ -111,4 +111,5 @@ def _command_line(context: click.Context) -> str:
     words = [f"--protocol {one}" for one in given["protocols"]] + [f"--seed {one}" for one in given["seeds"]]
     words += [f"--number {given['number']}", f"--time {given['seconds']}"]
     words += [f"--part {given['part']}"] if given["part"] else []
+    words += ["--no-control"] if given["no_control"] else []
     return " ".join(["wireproof fuzz planted", *words])
