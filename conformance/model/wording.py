@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 from wireproof.protocols import Layout, Message
 
+BY_NAME = {"any": "a message of any kind", "push": "a push"}
+"""Patterns of one word that say little by themselves."""
+
 
 def describe(value: object) -> str:
     """Return a short text of a message or value for people: bytes as hex with printable text beside."""
@@ -29,7 +32,7 @@ def wording(spec: object) -> str:
         case {"push": fields}:
             return f"a push{shown_fields(fields or {})}"
         case str():
-            return spec
+            return BY_NAME.get(spec, spec)
         case Mapping() if len(spec) == 1:
             ((name, fields),) = spec.items()
             return f"{name}{shown_fields(fields or {})}"

@@ -24,6 +24,7 @@ from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listener
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.edges.counters import VARIABLE, Counters, shared_counters
+from wireproof.fuzz.findings.clause_of_finding import clause_of
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load, load_all, save
@@ -221,7 +222,7 @@ class _ServerFuzzing:
         )
         where = f"kept in {directory}" if directory else f"already known as {finding.id}"
         after = f"{time.monotonic() - self.began:.0f} s and {one.executions} executions"
-        click.echo(f"{finding.oracle}: {finding.detail} [{finding.shape}]")
+        click.echo(f"{finding.oracle}: {finding.detail} [{finding.clause or 'no clause'}; {finding.shape}]")
         click.echo(f"  {finding.label}, after {after}, {len(finding.script)} steps, {where}")
 
 
@@ -247,7 +248,7 @@ def keep_found(
         context.name,
         context.profile,
         context.variant,
-        suspicion.clause,
+        clause_of(suspicion, context),
         target=target,
         implementation=version,
         script=what.script,
@@ -256,6 +257,7 @@ def keep_found(
     ).rerun(what.seen, what.of)
     directory = save(folder, finding)
     if directory is not None:
-        write_evidence(directory, finding, context, what.play.trace if what.play else ())
+        trace, words = (what.play.trace, what.play.words) if what.play else ((), ())
+        write_evidence(directory, finding, context, trace, words)
         say_what_is_missing()
     return finding, directory

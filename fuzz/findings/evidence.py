@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wireproof.conformance.model.actions import Open
@@ -24,15 +24,19 @@ __all__ = ["exchange", "write_evidence"]
 TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 SERVES_NOBODY = frozenset({"the process stays", "others are served"})
 """Oracles whose failure means that the server no longer serves."""
-LONGEST = 400
-"""Most characters of one line of the exchange."""
+LONGEST, MOST_WORDS = 400, 60
+"""Most characters of one line of the exchange, and most lines of what the process printed."""
 
 
-def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, trace: Iterable[TraceEvent]) -> None:
-    """Write exchange.txt, replay.py and (with scapy) capture.pcapng into the folder of a finding. Raises `OSError`."""
+def write_evidence(
+    folder: Path, finding: FuzzFinding, context: FuzzContext, trace: Iterable[TraceEvent], words: Sequence[str] = ()
+) -> None:
+    """Write exchange.txt, replay.py and (with scapy) capture.pcapng into the folder of a finding. Raises `OSError`.
+
+    `words` are the last lines that the target's process printed.
+    """
     events = list(trace)
-    text = "\n".join(line[:LONGEST] for line in exchange(events, context))
-    (folder / "exchange.txt").write_text(f"{finding.oracle}: {finding.detail}\n\n{text}\n", encoding="utf-8")
+    _write_exchange(folder / "exchange.txt", finding, [*exchange(events, context)], words)
     found = lines(events, context)
     came = {
         line.name: [len(line.received), str(line.ended) if line.ended in BY_TARGET else "open"]
@@ -59,6 +63,14 @@ def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, tra
         spoken = context.symbols.protocol
         datagrams = {name for name, link in spoken.links.items() if link.transport == "datagram"}
         write_capture(folder / "capture.pcapng", events, spoken.default_port, datagrams)
+
+
+def _write_exchange(file: Path, finding: FuzzFinding, found: Sequence[str], words: Sequence[str]) -> None:
+    """Write what was found, the exchange, and the last words of the process."""
+    printed = ["", "The process printed last:", *words[-MOST_WORDS:]] if words else []
+    head = [f"{finding.oracle}: {finding.detail}", f"{finding.clause or 'no clause'}, {finding.label}", ""]
+    lines_of_it = (line[:LONGEST] for line in (*head, *found, *printed))
+    file.write_text("\n".join(lines_of_it) + "\n", encoding="utf-8")
 
 
 def _token_spans(found: Iterable[PlayedConnection], context: FuzzContext) -> Iterator[tuple[str, tuple[str, int, int]]]:

@@ -15,7 +15,7 @@ from wireproof.conformance.suite.field_boundaries import boundaries_of, field_bo
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.fuzz.live import seed_scripts
 from wireproof.fuzz.live.canaries import canary, renumbered
-from wireproof.fuzz.live.required_features import needs
+from wireproof.fuzz.live.required_features import needs, optional_requests
 from wireproof.fuzz.live.token_substitution import SHORTEST, TokenSubstitution, has_placeholders
 from wireproof.fuzz.script import Script, ScriptStep
 from wireproof.fuzz.seeds import by_state, conversations, exchanges
@@ -72,6 +72,11 @@ class FuzzContext:
         known = needs(self.name)
         asked = (known.requests.get(name, ()) for name in {one.NAME for one in requests})
         return self._lacks(known.links.get(link, ())) or any(map(self._lacks, asked))
+
+    @cached_property
+    def optional(self) -> frozenset[str]:
+        """The names of the requests that a server may answer as it likes."""
+        return optional_requests(self.name, self.profile)
 
     @cached_property
     def symbols(self) -> Symbols:

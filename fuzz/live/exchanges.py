@@ -164,6 +164,12 @@ class PlayedConnection:
         return [one for one in self.requests if replies[type(one)]]
 
     @property
+    def asks_what_is_optional(self) -> bool:
+        """Whether it sent a request that a server may answer as it likes, which makes what came behind it uncertain."""
+        optional = self.context.optional
+        return bool(optional) and any(one.NAME in optional for one in self.requests)
+
+    @property
     def may_ask(self) -> bool:
         """Whether a request that needs no earlier one may be sent now."""
         return self._dissection.settled

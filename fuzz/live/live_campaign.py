@@ -20,7 +20,7 @@
 # What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays
 # may cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and
 # replays the result three times. Unreproduced suspicions are dropped, except a death: a process that ended is a fact.
-# A suspicion with the same oracle, clause and shape is looked into at most five times, so that one flaky symptom
+# A suspicion with the same oracle and shape is looked into at most five times, so that one flaky symptom
 # cannot use up the time.
 #
 # Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and
@@ -158,14 +158,14 @@ class Campaign:
         self._covering = CoveringScripts() if live.counters is not None else None
         self._first: deque[Script] = deque()
         self._recent: deque[Script] = deque(maxlen=WINDOW)
-        self._known: dict[tuple[str, str, str], int] = {}
+        self._known: dict[tuple[str, str], int] = {}
         self.deaths = KnownDeaths(self._context)
         self._weights = Weights(live.heavy_share)
         self.drawn = DrawnKinds(self._context)
         self._applied: list[str] = []
         """The mutators that made the script that is played."""
         self._sampling, self._restarting = Allowance(SAMPLING), Allowance(RESTARTING)
-        self._apart: set[tuple[str, str, str]] = set()
+        self._apart: set[tuple[str, str]] = set()
         """Keys of the deaths that were reported, or that are known."""
         self.progress = CampaignProgress()
         self.stopped = ""
@@ -194,9 +194,9 @@ class Campaign:
     def steer_around(self, findings: Iterable[FuzzFinding]) -> None:
         """Take findings as known: they are not reported again, and scripts that would meet their deaths are rare."""
         for one in findings:
-            self._known[one.oracle, one.clause or "", one.shape] = MOST_SUSPICIONS
+            self._known[one.oracle, one.shape] = MOST_SUSPICIONS
             if one.oracle in FATAL:
-                self._apart.add((one.oracle, one.clause or "", one.shape))
+                self._apart.add((one.oracle, one.shape))
                 self.deaths.add([one.script])
 
     def run(self) -> Iterator[CampaignFinding]:

@@ -36,5 +36,5 @@ def in_reference(found: FuzzFinding) -> str | None:
 def _seen(play: Play, found: FuzzFinding) -> str | None:
     """Return what the oracle of a finding reports for a play; a death without words is known by its script."""
     deaths = KnownDeaths(FuzzContext(found.protocol, found.profile, found.variant))
-    key = found.oracle, found.clause or "", found.shape
+    key = found.oracle, found.shape
     return next((one.detail for one in judged(play) if deaths.distinguished(one, found.script).key == key), None)

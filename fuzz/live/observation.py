@@ -26,6 +26,8 @@ class Suspicion:
     detail: str
     shape: str
     clause: str | None = None
+    about: tuple[str, str] = ("", "")
+    """The request whose answer is wrong or missing, and the kind of that answer; empty where it is not about one."""
     is_wordless: bool = False
     """Whether a process ended and printed nothing about its cause."""
 
@@ -34,9 +36,9 @@ class Suspicion:
         return replace(self, shape=shape, is_wordless=False)
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """The identity: oracle, clause, shape."""
-        return self.oracle, self.clause or "", self.shape
+    def key(self) -> tuple[str, str]:
+        """The identity: oracle and shape."""
+        return self.oracle, self.shape
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from wireproof.conformance.model.trace import Kind
-from wireproof.conformance.model.verdict import Guilty
+from wireproof.conformance.model.verdict import Guilty, Level
 from wireproof.conformance.monitor.monitor import monitored
+from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.last_words import in_frame, last_words
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
@@ -83,7 +84,9 @@ def datagrams(play: Play) -> Suspicion | None:
 def _undisturbed(play: Play) -> Iterator[PlayedConnection]:
     """Yield the connections on which every reply is required: those whose replies come in order."""
     if hang(play) is None and play.death is None:
-        yield from (one for one in play.lines if one.valid and one.clear and one.link.answers_in_order)
+        for one in play.lines:
+            if one.valid and one.clear and one.link.answers_in_order and not one.asks_what_is_optional:
+                yield one
 
 
 def _first_due(line: PlayedConnection) -> str:
@@ -95,7 +98,9 @@ def stuck(play: Play) -> Suspicion | None:
     for line in _undisturbed(play):
         if line.ended is None and line.due > 0 and line.last is Kind.SILENT:
             detail = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
-            return Suspicion("a connection is served on", detail, f"at {_first_due(line)}")
+            return Suspicion(
+                "a connection is served on", detail, f"at {_first_due(line)}", about=(_first_due(line), "")
+            )
     return None
 
 
@@ -105,7 +110,8 @@ def lost(play: Play) -> Suspicion | None:
         asked_again = line.requests[-1:] == [sync_request_of(line)]
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
             detail = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
-            return Suspicion("every request is answered", detail, " ".join(sorted({one.NAME for one in line.requests})))
+            shape = " ".join(sorted({one.NAME for one in line.requests}))
+            return Suspicion("every request is answered", detail, shape, about=(_first_due(line), ""))
     return None
 
 
@@ -123,8 +129,8 @@ def ended(play: Play) -> Suspicion | None:
     ]
     for line in _not_ended_by_reference(play, gone):
         detail = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
-        where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
-        return Suspicion("valid requests end no connection", detail, where)
+        when, name = ("before", _first_due(line)) if line.due > 0 else ("after", line.requests[-1].NAME)
+        return Suspicion("valid requests end no connection", detail, f"{when} {name}", about=(name, ""))
     return None
 
 
@@ -147,21 +153,30 @@ def _is_large(request: Request) -> bool:
 
 
 def broken(play: Play) -> Suspicion | None:
-    """Report bytes that are no valid reply, as the connection monitor reads both directions."""
+    """Report bytes that are no valid reply, as the connection monitor reads both directions.
+
+    Where a request was sent that may be answered in any way, the bytes behind it have no sure meaning.
+    """
     if play.death is not None:
         return None
-    if all(line.clear for line in lines(play.trace, play.context)):
+    if all(line.clear or line.asks_what_is_optional for line in lines(play.trace, play.context)):
         return None  # the monitor, which is slower, would find nothing
     symbols = play.context.symbols
     report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
-    in_tls = {line.name for line in play.lines if line.turns_to_tls}
-    wrong = [one.violation for one in report.connections if one.violation and one.connection not in in_tls]
-    found = [one for one in wrong if one.side is Guilty.TARGET]
+    unsure = {line.name for line in play.lines if line.turns_to_tls or line.asks_what_is_optional}
+    wrong = [one.violation for one in report.connections if one.violation and one.connection not in unsure]
+    found = [one for one in wrong if one.side is Guilty.TARGET and not _is_allowed(play, one.clause)]
     if not found:
         return None
     first = min(found, key=lambda one: one.order())
     detail = f"on connection {first.connection}, byte {first.offset} of what came: {first.detail}"
     return Suspicion("replies are well formed", detail, f"{first.error}: {normalised(first.detail)}", first.clause)
+
+
+def _is_allowed(play: Play, clause: str | None) -> bool:
+    """Return whether what breaks the clause is legal all the same: it is a MAY in this profile."""
+    known = load_suite(play.context.name).clauses.get(clause or "")
+    return known is not None and known.levels.get(play.context.profile) is Level.MAY
 
 
 def memory(play: Play) -> Suspicion | None:

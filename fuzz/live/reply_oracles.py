@@ -33,13 +33,18 @@ def _senders(play: Play, data: bytes) -> list[PlayedConnection]:
     return [line for line in play.lines if data in line.sent]
 
 
+def _is_sure(line: PlayedConnection) -> bool:
+    """Return whether each reply belongs to a known request, also where one might be answered in any way."""
+    return line.valid and line.clear and not (line.asks_what_is_optional and line.due > 0)
+
+
 def leak(play: Play) -> Suspicion | None:
     """Report a reply about one record with canaries that nobody who named the record has sent."""
     model = play.context.model
     if model is None:
         return None
     for line in play.lines:
-        if canaries_in(line.received) <= canaries_in(line.sent) or not (line.valid and line.clear):
+        if canaries_in(line.received) <= canaries_in(line.sent) or not _is_sure(line):
             continue
         for request, reply in line.answered:
             if (key := _key(model, request)) is None or not (canaries := canaries_in(_bytes(play, reply))):
@@ -48,7 +53,9 @@ def leak(play: Play) -> Suspicion | None:
             if foreign:
                 detail = f"the reply to {request.NAME} on connection {line.name} holds {min(foreign).decode()}"
                 shape = f"{request.NAME} > {shape_of(reply)}"
-                return Suspicion("replies hold nobody else's bytes", f"{detail}, which nobody sent for it", shape)
+                detail += ", which nobody sent for it"
+                about = request.NAME, reply.NAME
+                return Suspicion("replies hold nobody else's bytes", detail, shape, about=about)
     return None
 
 
@@ -66,7 +73,7 @@ def disagreement(play: Play) -> Suspicion | None:
     if model is None:
         return None
     for line in play.lines:
-        if line.valid and line.clear:
+        if _is_sure(line):
             about = _by_key(model, line)
             for key in _own_keys(play, model, line):
                 found = _disagrees(model, about.get(key, ()))
@@ -104,6 +111,7 @@ def _disagrees(model: Model, about: Iterable[Exchange]) -> Suspicion | None:
             detail = " or ".join(map(model.describe, states))
             kinds = " or ".join(sorted({model.describe(state).split()[0] for state in states}))
             shape = f"{kinds} > {request.NAME} > {shape_of(reply)}"
-            return Suspicion("answers agree with the model", f"{request.NAME} with {detail}: {describe(reply)}", shape)
+            detail = f"{request.NAME} with {detail}: {describe(reply)}"
+            return Suspicion("answers agree with the model", detail, shape, about=(request.NAME, reply.NAME))
         states = after
     return None

@@ -1,4 +1,4 @@
-"""Which optional features links and requests need: those that every case with them needs."""
+"""What cases say of links and requests: which features they need, and which requests may be answered in any way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.case_traits import asked_by, parts
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.conformance.suite.steps import ConnectTo
+from wireproof.conformance.verdict.records import level_of
 from wireproof.fuzz.json_values import JsonObject
 
-__all__ = ["Needs", "asked_in", "links_in", "needs", "needs_of"]
+__all__ = ["Needs", "asked_in", "links_in", "needs", "needs_of", "optional_requests"]
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,15 @@ def links_in(steps: Iterable[JsonObject]) -> set[str]:
 def asked_in(case: Case) -> set[str]:
     """Return the names of the requests that a case sends."""
     return {name for step in case.steps for name in asked_by(step)}
+
+
+@cache
+def optional_requests(protocol: str, profile: str) -> frozenset[str]:
+    """Return the requests that a server may answer as it likes: every case of their own clauses is a MAY."""
+    suite = load_suite(protocol)
+    levels: dict[str, set[Level]] = {}
+    for case in suite.cases:
+        group = suite.clauses[case.clauses[0]].group
+        if profile in case.profiles and group in asked_in(case):
+            levels.setdefault(group, set()).add(level_of(case, suite, profile))
+    return frozenset(name for name, found in levels.items() if found == {Level.MAY})

@@ -242,6 +242,8 @@ def test_a_table_pattern_that_is_none_is_reported(rows: Any) -> None:
     [
         ("ok", "ok"), ({"QUERY_REPLY": {"quota": 7}}, "QUERY_REPLY(quota=7)"), ({"LIST_REPLY": None}, "LIST_REPLY"),
         ({"any_of": ["ok", {"push": {"payload": "p"}}]}, "ok or a push(payload=p)"), (7, "7"),
+        ("any", "a message of any kind"), ("push", "a push"),
+        ({"any_of": ["refused", "any"]}, "refused or a message of any kind"),
     ],
 )  # fmt: skip
 def test_a_pattern_in_words(spec: Any, words: str) -> None:

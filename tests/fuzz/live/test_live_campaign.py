@@ -79,7 +79,16 @@ def test_each_wrongness_is_found(kind: str, oracle: str, tmp_path: Path) -> None
     _, finding = found_in(wrong(kind), tmp_path)
 
     assert finding.oracle == oracle
+    assert finding.clause
     assert finding.reproduced[0] >= 1
+
+
+def test_a_finding_keeps_what_the_process_printed_last(tmp_path: Path) -> None:
+    _, finding = found_in(wrong("is_reported_by_a_sanitizer"), tmp_path)
+    _, clause, *_, words, last = (tmp_path / finding.id / "exchange.txt").read_text().splitlines()
+
+    assert clause == f"THR-ROBUSTNESS-1, {finding.label}"
+    assert (words, "SUMMARY: AddressSanitizer" in last) == ("The process printed last:", True)
 
 
 def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
@@ -90,6 +99,7 @@ def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
         json.loads((place / "finding.json").read_text())
     )
     assert (finding.oracle, finding.reproduced) == ("the process stays", (3, 3))
+    assert finding.clause == "THR-ROBUSTNESS-1"
     assert "SIGSEGV" in finding.detail
     assert "ffff" in (place / "finding.json").read_text()
     again = CliRunner().invoke(replay, [str(place), "--target-command", wrong("dies")])
