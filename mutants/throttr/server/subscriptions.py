@@ -77,7 +77,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "SUBSCRIBE-10 PUSH-5 PUBLISH-8",
            first("ChannelRequests.publish",
                  "sizes = [one for one in range(len(request.channel), 0, -1) if self._channels.of(request.channel[:one])]",
-                 "request = msgspec.structs.replace(request, channel=request.channel[:sizes[0]]) if sizes else request")),
+                 "request = Publish(channel=request.channel[:sizes[0]], payload=request.payload) if sizes else request")),
     mutant("unsubscribe-leaves-star-too", "UNSUBSCRIBE from a channel that was asked for also ends the subscription to *.",
            "UNSUBSCRIBE-5 CHANNEL-16 PUSH-13",
            before("ChannelRequests.unsubscribe", "return ACCEPTED", "self._channels.remove(b'*', session)"),
