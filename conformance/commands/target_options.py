@@ -138,8 +138,8 @@ def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
 
 
 def _interrupt(*_: object) -> None:
-    """Do what Ctrl-C does, also where SIGINT is ignored (of what a script starts with `&`)."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    """Do what Ctrl-C does, also where SIGINT is ignored (of what a script starts with `&`) or a library handles it."""
+    if not callable(signal.getsignal(signal.SIGINT)):
         raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)
 

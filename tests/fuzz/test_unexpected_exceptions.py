@@ -220,7 +220,8 @@ def test_a_fuzzer_that_a_signal_ends_is_no_quiet_run(tmp_path: Path, monkeypatch
         fuzzed(tmp_path, monkeypatch, does="signal.raise_signal(signal.SIGKILL)")
 
 
-def test_a_signal_that_ends_a_command_ends_its_engines_too(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sigint", [signal.default_int_handler, signal.SIG_DFL, signal.SIG_IGN])
+def test_a_signal_that_ends_a_command_ends_its_engines_too(sigint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command()
     def waiting() -> None:
         with pytest.raises(KeyboardInterrupt):
@@ -229,7 +230,14 @@ def test_a_signal_that_ends_a_command_ends_its_engines_too(monkeypatch: pytest.M
 
     monkeypatch.setattr(LazyGroup, "get_command", lambda *given: waiting)
 
-    assert CliRunner().invoke(fuzz, ["parser"]).output == "engines are ended\n"
+    before = {one: signal.signal(one, to) for one, to in ((signal.SIGINT, sigint), (signal.SIGTERM, signal.SIG_DFL))}
+    try:
+        shown = CliRunner().invoke(fuzz, ["parser"]).output
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, signal.SIG_DFL if handler is None else handler)
+
+    assert shown == "engines are ended\n"
 
 
 def test_an_input_that_does_not_end_is_described(monkeypatch: pytest.MonkeyPatch) -> None:

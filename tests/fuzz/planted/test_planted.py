@@ -135,7 +135,8 @@ def test_the_page_shows_what_is_found_and_what_is_not(monkeypatch: pytest.Monkey
     assert result.exit_code == 1, result.output
     assert "1 of 2 faults found, 50.0 %" in result.output
     text = page.read_text()
-    assert "`wireproof fuzz planted --protocol throttr --seed 3 --number 2 --time 20 --part scheduler --no-control`" in text
+    named = "--protocol throttr --seed 3 --number 2 --time 20 --part scheduler --no-control"
+    assert f"`wireproof fuzz planted {named}`" in text
     assert "| scheduler | 1 of 2 | 1 of 2 (5) | 0 of 1 |" in text
     assert r"a\|detail" in text
     document = json.loads(kept.read_text())
