@@ -31,8 +31,6 @@ from wireproof.protocols.sexp_writing import spellings
 __all__ = ["Codec", "LineReader"]
 
 HEAD = SIZE + 1
-CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
-"""Width of a number -> how `struct` calls it."""
 Layouts = Mapping[bytes, Layout]
 """Constructor -> the message that it begins."""
 
@@ -207,7 +205,7 @@ def _body_codec(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
 
 
 def _plain_codec(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
-    read, _ = compile_onepass(layout, byte_order)
+    read, write = compile_onepass(layout, byte_order)
 
     def decode(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
         """Decode what a length counts; raises `MalformedFrameError` (lying_length)."""
@@ -220,15 +218,27 @@ def _plain_codec(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
             raise MalformedFrameError(ErrorCode.LYING_LENGTH, detail, at - SIZE)
         return message, stop
 
-    return decode, _packer(layout, byte_order)
+    *numbers, last = (type(kind) for _, kind in layout.fields)
+    if all(one is UInt for one in numbers) and last in (UInt, Rest):
+        return decode, _packer(layout, byte_order)
+    return decode, _sized(write)
+
+
+def _sized(write: Encoder) -> Encoder:
+    """Return the encoder of a frame, of the one of what its length counts."""
+
+    def encode(message: Message) -> bytes:
+        body = write(message)
+        return len(body).to_bytes(SIZE, "big") + body
+
+    return encode
 
 
 def _packer(layout: Layout, byte_order: str) -> Encoder:
     """Return the encoder of a frame of numbers and maybe a rest: a replay writes one for each of its messages."""
     numbers = [(name, kind) for name, kind in layout.fields if isinstance(kind, UInt)]
     rest = [name for name, kind in layout.fields if isinstance(kind, Rest)]
-    assert len(numbers) + len(rest) == len(layout.fields)
-    head = Struct(f"{byte_order}I{len(layout.lead)}s" + "".join(CODES[kind.width] for _, kind in numbers))
+    head = Struct(f"{byte_order}I{len(layout.lead)}s" + "".join(kind.code for _, kind in numbers))
     values = "".join(f", message.{name}" for name, _ in numbers)
     source = [
         "def encode(message):",
@@ -257,11 +267,4 @@ def _record_codec(layout: Layout) -> tuple[Decoder, Encoder]:
         except SexpError as error:
             raise MalformedFrameError(ErrorCode.BAD_VALUE, error.message, begin + error.at) from None
 
-    def body_of(message: Message) -> bytes:
-        return layout.lead + text_of(layout, message)
-
-    def encode(message: Message) -> bytes:
-        body = body_of(message)
-        return len(body).to_bytes(SIZE, "big") + body
-
-    return decode, encode
+    return decode, _sized(lambda message: layout.lead + text_of(layout, message))

@@ -235,8 +235,9 @@ local function link_of(data)
     if link.transport == "stream" then
       usual = usual or link
       local first = link.opening[1]
-      local known, is_it = pcall(begins, first and first[1] or "", data, 0)
-      if not first or (known and is_it) then return link end
+      if not first then return link end
+      local known, is_it = pcall(begins, first[1], data, 0)
+      if is_it then return known and link or nil end -- SHORT: it takes more bytes to tell
     end
   end
   return usual
@@ -276,7 +277,7 @@ function Talk:request(data, at)
   if opening and begins(opening[1], data, at) then
     name = opening[1]
   elseif self.next then
-    name, self.next = self.next, nil
+    name = self.next
   elseif self.link.texts then
     return { name = "TEXT", start = at, stop = #data, { name = "text", kind = "bytes", start = at, stop = #data } }
   else
@@ -284,6 +285,7 @@ function Talk:request(data, at)
   end
   if not name then error("no request begins so") end
   local found, stop = self:read(name, data, at)
+  self.next = nil -- only now: of a part of it nothing was read
   found.name, found.start, found.stop = name, at, stop
   self.opened = self.opened + 1
   if #(self.link.answers[name] or {}) > 0 then
@@ -330,7 +332,7 @@ function Talk:feed(sender, data, frame)
   self.link = self.link or link_of(data)
   self.frame = frame
   local found, at = {}, 0
-  while at < #data do
+  while self.link and at < #data do
     local known, message = pcall(sender == "client" and self.request or self.reply, self, data, at)
     if not known then
       if message == SHORT then return found, at, nil end

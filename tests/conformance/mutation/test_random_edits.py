@@ -212,4 +212,4 @@ def test_an_edit_that_shows_after_a_restart_only_is_killed_by_a_promise() -> Non
     assert lines.reaching(kept) == []
     assert lines.reached_by_restarts(kept)
     assert not lines.reached_by_restarts(of_clients), "the harness runs it, not the server"
-    assert (killed.status, killed.case.partition("-")[0]) == (Status.KILLED, "durability/kill")
+    assert (killed.status, killed.case.partition("/")[0]) == (Status.KILLED, "durability")

@@ -113,6 +113,20 @@ def test_streams_of_the_vectors_are_read_as_our_codec_reads_them(place: Place, s
     assert number > 100
 
 
+def test_a_stream_is_read_the_same_however_it_is_cut(place: Place) -> None:
+    layout, number = plan(place), 0
+    shark, where = Wireshark(lua_dissector(layout)), f"tcp.port {layout['port']}"
+    for talk in [one for one in talks(place, 15) if sum(len(data) for _, data in one.chunks) < 400]:
+        shark.reset()
+        cut = [(sender, data[at : at + 1]) for sender, data in talk.chunks for at in range(len(data))]
+        names = [(sender, one[0].split(" ")[-1]) for sender, one in packets(shark, where, cut)]
+        found = [pair for pair in names if pair[1] in layout["messages"] and not is_text(layout, *pair)]
+        ours = [(sender, one.NAME) for sender, one in talk.messages]
+        assert found == [pair for pair in ours if not is_text(layout, *pair)], talk.name
+        number += len(found)
+    assert number > 30
+
+
 def listed(value: Any) -> Any:
     """Return a message inside a message as a list of one, as trees have it."""
     if isinstance(value, tuple):

@@ -62,6 +62,18 @@ def test_streams_of_the_vectors_are_read_as_our_codec_reads_them(place: Place, l
     assert number > 100
 
 
+def test_a_stream_is_read_the_same_however_it_is_cut(place: Place, layer: Any) -> None:
+    layout, number = plan(place), 0
+    for talk in [one for one in talks(place, 15) if sum(len(data) for _, data in one.chunks) < 400]:
+        conversation = layer.Conversation()
+        cut = [(sender, data[at : at + 1]) for sender, data in talk.chunks for at in range(len(data))]
+        packets = [one for sender, data in cut for one in conversation.feed(sender, data)]
+        found = [one.NAME for one in packets if hasattr(one, "NAME") and not layout["messages"][one.NAME].get("text")]
+        assert found == [one.NAME for sender, one in talk.messages if not is_text(layout, sender, one.NAME)], talk.name
+        number += len(found)
+    assert number > 30
+
+
 def test_datagrams_of_the_vectors_are_read(place: Place, layer: Any) -> None:
     found = list(datagrams(place))
     assert bool(found) == any(link["transport"] == "datagram" for link in plan(place)["links"].values())
