@@ -1,7 +1,8 @@
 """Servers and drivers that die as a test says, and runs over them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from math import ceil, log2
 from typing import Any
 
 from tests.conformance.scripted import make_case
@@ -127,3 +128,17 @@ def crashes(records: dict[str, Record]) -> set[str]:
 
 def others(records: dict[str, Record]) -> set[str]:
     return {one["verdict"] for one in records.values() if one["verdict"] != "crash"}
+
+
+def counted(starts: Iterable[str]) -> int:
+    """Return how many of these starts, each with its reason, `--restarts` counts."""
+    return sum("to find out which case did it" not in one for one in starts)
+
+
+def most_starts(suspects: int) -> int:
+    """Return how many starts one search among so many suspects takes at most.
+
+    Two for each halving of the group that ended the server; where that names nobody, one for all of them and two for
+    each halving again; and one after the case that was found.
+    """
+    return 4 * ceil(log2(suspects)) + 2

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from itertools import chain
+from random import Random
 
 import pytest
 
+from tests.conformance.run.supervised import most_starts
 from tests.conformance.scripted import make_case
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
@@ -66,6 +68,15 @@ def test_one_that_does_it_alone_is_found(guilty: int) -> None:
     assert len(tried) == len(set(tried))
     assert replays.restarts <= 10
     assert replays.plays <= 2 * len(CASES)
+
+
+@pytest.mark.parametrize("often", [0.1, 0.3, 0.5, 0.7])
+def test_a_search_is_bounded_whenever_the_server_dies(often: float) -> None:
+    chance = Random(7)
+    taken = [found(lambda *_: chance.random() < often)[2].restarts for _ in range(200)]
+
+    assert max(taken) > 5
+    assert max(taken) < most_starts(len(CASES)), "the one after the case that was found is not the search's"
 
 
 def test_the_likeliest_takes_one_play_and_no_restart() -> None:

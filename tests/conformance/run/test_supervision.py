@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from tests.conformance.run.supervised import (
     SUITE,
     FakeDriver,
     FakeServer,
+    counted,
     crashes,
+    most_starts,
     others,
     run,
     some,
@@ -161,11 +164,35 @@ def test_a_death_is_looked_into_even_when_the_time_for_deliveries_is_over(monkey
 def test_after_so_many_restarts_the_rest_is_untestable() -> None:
     records, driver = run(some(40), lambda _, case: True, restarts=6)
 
-    assert driver.server.starts == 7
+    assert counted(driver.server.whys) == 6
+    assert driver.server.starts == 1 + 6 + 6, "the first suspect does it: each search takes the one start after it"
     assert len(records) == 41
     assert others(records) == {"untestable"}
     assert 1 <= len(crashes(records)) <= 7
     assert "--restarts" in next(one["got"] for one in records.values() if one["verdict"] == "untestable")
+
+
+def test_one_that_dies_at_once_at_every_start_is_not_started_without_end() -> None:
+    class Stillborn(FakeServer):
+        def death(self) -> str | None:
+            self.lives = False
+            return super().death()
+
+    records, driver = run(some(40), lambda _, case: False, restarts=6, server=Stillborn())
+
+    assert counted(driver.server.whys) == 6
+    assert driver.server.starts <= 1 + 6 * (1 + most_starts(41))
+    assert others(records) == {"untestable"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_starts_together_are_bounded_where_it_dies_by_chance(seed: int) -> None:
+    chance = Random(seed)
+    records, driver = run(some(40), lambda *_: chance.random() < 0.3, jobs=16, restarts=6)
+
+    assert counted(driver.server.whys) <= 6
+    assert driver.server.starts <= 1 + 6 * (1 + most_starts(41))
+    assert len(records) == 41
 
 
 def test_one_cause_does_not_use_up_the_restarts() -> None:
