@@ -82,7 +82,11 @@ def explained(identifier: str, profile: str | None = None, variant: str | None =
         names += [*one.suite.clauses, *(each.id for each in one.cases), *(each.id for each in one.suite.frames)]
     if not found:
         near = names_like(identifier, names)
-        hint = f"; like it: {', '.join(near)}" if near else ""
+        hint = (
+            f"; like it: {', '.join(near)}"
+            if near
+            else "; wireproof test PROTOCOL --list and wireproof clauses PROTOCOL list those there are"
+        )
         raise UnknownIdError(f"no clause, case or vector has the id {identifier!r}{hint}")
     return found
 

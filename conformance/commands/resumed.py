@@ -3,22 +3,72 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import click
 
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.report.claim import PARTIAL, RUN, holds_complete_run
-from wireproof.conformance.report.outputs import OutputError
+from wireproof.conformance.report.outputs import OutputError, is_incomplete
 from wireproof.conformance.report.run_files import RunFileError, read_run
 from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 
-__all__ = ["earlier_results", "resumed"]
+__all__ = ["earlier_results", "go_on", "resumed", "with_options_of_run"]
 
 SAME = ("protocol", "profile", "variant", "role", "implementation", "implementation_version")
 """What a run that goes on must share with what was played before."""
 AGAIN = frozenset({Verdict.UNTESTABLE, Verdict.HARNESS_ERROR})
 """Verdicts that are asked for again."""
+
+
+SELECTING = {
+    "-k": "expression",
+    "--level": "level",
+    "--effort": "effort",
+    "--slow": "slow",
+    "--segmentation": "delivery",
+}
+"""Options that decide what is played: a run that goes on has those that it began with."""
+
+
+def go_on(folder: Path | None) -> str:
+    """Return how a run that ended early goes on, as the end of a message."""
+    return f"; go on with --resume {folder}" if folder else ""
+
+
+def with_options_of_run(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run that goes on: where the user names none, those that say what the run plays."""
+    folder, found = options["resume"], dict(options)
+    if folder is None:
+        return found
+    before = _recorded_options(folder / PARTIAL) or _recorded_options(folder)
+    default = click.core.ParameterSource.DEFAULT
+    told = []
+    for flag, name in SELECTING.items():
+        if (value := before.get(name)) is None or context.get_parameter_source(name) is not default:
+            continue
+        parameter = next(one for one in context.command.params if one.name == name)
+        try:
+            found[name] = parameter.type_cast_value(context, value)
+        except click.BadParameter:
+            continue  # it was written by hand, or by a wireproof that is refused later
+        if found[name] != options[name]:
+            told.append(flag if found[name] is True else f"{flag} {shlex.quote(str(value))}")
+    if told:
+        click.echo(f"wireproof: it goes on as it began: {' '.join(told)}", err=True)
+    return found
+
+
+def _recorded_options(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / RUN).read_text(encoding="utf-8"))["options"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def earlier_results(folder: Path | None) -> str:
@@ -28,11 +78,13 @@ def earlier_results(folder: Path | None) -> str:
     try:
         run = json.loads((folder / RUN).read_text(encoding="utf-8"))
         who = f"{run['implementation']} {run['implementation_version']}, {run['profile']} {run['variant']}"
-        began = run["started_at"]
+        began, chosen = run["started_at"], run["finished_at"] is not None and run.get("partial")
     except (OSError, ValueError, KeyError, TypeError):
         return f"{folder} holds a run that cannot be read: it is replaced"
     if holds_complete_run(folder):
         return f"{folder} holds a run of {who} ({began}): it stays until this one is complete"
+    if chosen and not is_incomplete(folder):
+        return f"{folder} holds a run of {who} ({began}; partial: {'; '.join(map(str, chosen))}): it is replaced"
     return f"{folder} holds an incomplete run of {who} ({began}): it is replaced; --resume {folder} would go on with it"
 
 

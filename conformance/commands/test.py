@@ -17,7 +17,7 @@ from rich.console import Console
 from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
-from wireproof.conformance.commands.resumed import earlier_results, resumed
+from wireproof.conformance.commands.resumed import earlier_results, go_on, resumed, with_options_of_run
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options
 from wireproof.conformance.commands.selection_options import (
     EFFORTS,
@@ -65,7 +65,9 @@ from wireproof.reference_server.server import raise_file_limit
 PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
 INTERRUPTED = 130
 LONG = 30.0
-"""Seconds of a run from which its expected length is printed it takes."""
+"""Seconds of a run from which its expected length is printed."""
+MANY = 9
+"""Failed cases up to which nothing is said about the profile: one case that is played again says nothing of it."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -111,17 +113,18 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     wireproof test throttr tcp://127.0.0.1:9000 --profile 7.3.2 --variant uint16 -k "insert and not ttl"
     wireproof test throttr --target-command "my-server --port {port}" --out runs/mine
     """
-    began, options = time.monotonic(), with_effort(context, options)
+    began, options = time.monotonic(), with_effort(context, with_options_of_run(context, options))
     if options["effort"]:
         _announce(f"--effort {options['effort']}: {EFFORTS[options['effort']].description}")
     try:
         options = with_profile_of_set(name, options)
         list_cases(context, load_suite(name), options)
         options["out"] = options["resume"] or options["out"]
-        if not options["resume"] and (earlier := earlier_results(options["out"])):
-            _announce(earlier)
-        with claimed(options["out"]) as working, target_of(target, {**options, "out": working}) as found:
-            code = _Test(name, found, options, working, began).run()
+        with claimed(options["out"]) as working:
+            if not options["resume"] and (earlier := earlier_results(options["out"])):
+                _announce(earlier)
+            with target_of(target, {**options, "out": working}) as found:
+                code = _Test(name, found, options, working, began).run()
     except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
@@ -185,7 +188,7 @@ class _Test:
             try:
                 self._play(plan, verdicts)
             except KeyboardInterrupt:
-                return self._interrupted(plan, [*earlier, *verdicts.finish()], folder)
+                return self._interrupted(len(done) + len(plan.cases), run, [*earlier, *verdicts.finish()], folder)
             records = [*earlier, *verdicts.finish()]
             comparison = compare(baseline, records, known_cases(self.suite, run.asked), self.suite.clauses)
             code = self._code(records, comparison)
@@ -286,13 +289,13 @@ class _Test:
             raise SelectionError("no case left: those selected require a fresh server; restart it to play them")
         return len(needy)
 
-    def _interrupted(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> int:
-        plan.run.partial.append(WAS_INTERRUPTED)
+    def _interrupted(self, cases: int, run: Run, records: list[Record], folder: RunFolder | None) -> int:
+        run.partial.append(WAS_INTERRUPTED)
         if folder:
-            folder.finish(plan.run.summary(records, INTERRUPTED, complete=False), records)
-        where = f"; records in {self.working}" if folder else ""
+            folder.finish(run.summary(records, INTERRUPTED, complete=False), records)
+        where = f"; records in {self.working}{go_on(self.options['out'])}" if folder else ""
         played = len({one["case"] for one in records})
-        click.echo(f"wireproof: interrupted: {played} of {len(plan.cases)} cases played{where}", err=True)
+        click.echo(f"wireproof: interrupted: {played} of {cases} cases played{where}", err=True)
         return INTERRUPTED
 
     def _who(self) -> Run:
@@ -359,7 +362,7 @@ class _Test:
         """Return what may explain many failures, a line each."""
         if self.address is None:
             return []
-        most = [f"most cases fail as {run.profile} {run.variant}"] if len(bad) > len(played) // 2 else []
+        most = [f"most cases fail as {run.profile} {run.variant}"] if len(bad) > max(len(played) // 2, MANY) else []
         hint = undeclared_limits(self.suite, self.options["limits"], bad)
         return [*most, *([hint] if hint else [])]
 

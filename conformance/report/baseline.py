@@ -95,6 +95,8 @@ class Comparison:
             f"unknown in the baseline: {name} is no case or clause of this version{hint}"
             for name, hint in zip(self.unknown, hints, strict=True)
         ]
+        if found:
+            found.append("wireproof baseline prune FILE RUN takes such lines out")
         if self.known:
             found.append(f"{len(self.known)} cases fail as the baseline says, {len(self.new)} others fail")
         for why, cases in self.beyond.items():

@@ -224,11 +224,10 @@ def step_summary(run: Run, records: Sequence[Record]) -> str:
     lines = [
         f"### wireproof: {_markdown(name)}, {run.protocol} {run.profile} {run.variant}",
         "",
-        "| group | MUST | SHOULD | MAY observed | other deliveries |",
+        "| group | MUST | SHOULD | MAY observed | other segmentations |",
         "|---|---:|---:|---:|---:|",
     ]
-    groups = dict.fromkeys(one["group"] for one in records)
-    for group in groups:
+    for group in sorted({one["group"] for one in records}):
         lines.append(f"| {group} | {' | '.join(_cells([one for one in records if one['group'] == group]))} |")
     bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
     causes = causes_of(records)
@@ -247,9 +246,14 @@ def _cells(mine: Sequence[Record]) -> list[str]:
     """Return the cells of one group: cases as they were played whole, and plays under other deliveries."""
     whole = [one for one in mine if one["delivery"] == WHOLE.name]
     others = [one for one in mine if one["delivery"] != WHOLE.name]
-    cells = [score([one for one in whole if one["level"] == level]) for level in (Level.MUST, Level.SHOULD)]
+    cells = [[one for one in whole if one["level"] == level] for level in (Level.MUST, Level.SHOULD)]
     bad = "".join(f" ≠ {name}" for name in differing(others))
-    return [*cells, str(sum(_is_observed(one) for one in whole)), f"{score(others)}{bad}" if others else ""]
+    observed = sum(_is_observed(one) for one in whole)
+    return [
+        *(score(each) if each else "" for each in cells),
+        str(observed or ""),
+        score(others) + bad if others else "",
+    ]
 
 
 def _is_observed(one: Record) -> bool:

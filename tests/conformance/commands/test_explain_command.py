@@ -45,6 +45,10 @@ def test_an_unknown_id_names_those_like_it() -> None:
     assert "like it: THR-QUERY-6" in printed("explain", "THR-QUERI-6", code=2)
 
 
+def test_an_id_like_no_other_is_answered_with_the_commands_that_list_them() -> None:
+    assert "wireproof clauses PROTOCOL" in printed("explain", "zzz", code=2)
+
+
 def test_cases_are_listed_without_a_target() -> None:
     text = printed("test", "throttr", "--list", "-k", "THR-QUERY-9")
 

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from wireproof.cli import command
+from wireproof.conformance.report.claim import claimed
 
 NAMED = ("--profile", "7.3.2", "--variant", "uint8", "--segmentation", "whole", "-q", "-k", "query/quota")
 
@@ -79,3 +80,36 @@ def test_earlier_results_are_reported(cut: Path) -> None:
 
     assert "holds an incomplete run of wireproof reference" in incomplete
     assert f"--resume {cut}" in incomplete
+
+
+def test_a_run_goes_on_with_the_cases_that_it_began_with(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert played("--out", str(folder)).exit_code == 0
+    summary = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    first = lines(folder)
+    (folder / "records.jsonl").write_text(first[0], encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps({**summary, "finished_at": None}), encoding="utf-8")
+    (folder / "pending.jsonl").touch()
+    words = ["test", "throttr", "simulation", "--profile", "7.3.2", "--variant", "uint8", "-q", "--resume", str(folder)]
+    done = CliRunner().invoke(command, words)
+
+    assert done.exit_code == 0, done.output
+    assert "it goes on as it began: -k query/quota --segmentation whole" in done.stderr
+    assert {json.loads(one)["case"] for one in lines(folder)} == {json.loads(one)["case"] for one in first}
+
+
+def test_a_finished_run_of_some_cases_is_not_called_incomplete(tmp_path: Path) -> None:
+    assert played("--out", str(tmp_path)).exit_code == 0
+    again = played("--out", str(tmp_path)).stderr
+
+    assert "partial: -k query/quota): it is replaced" in again
+    assert "incomplete" not in again
+
+
+def test_a_refused_run_does_not_say_that_it_replaces_the_other(cut: Path) -> None:
+    with claimed(cut):
+        refused = played("--out", str(cut))
+
+    assert refused.exit_code == 2
+    assert "another run writes to" in refused.stderr
+    assert "replaced" not in refused.stderr

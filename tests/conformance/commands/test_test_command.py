@@ -132,6 +132,13 @@ def test_a_target_that_only_fails_under_a_delivery_turns_the_run_red_and_its_cel
     assert known.exit_code == 0
 
 
+def test_one_case_that_fails_says_nothing_of_the_profile(wrong: str) -> None:
+    one = wireproof(wrong, *NAMED, "-k", "query/fields-of-the-answer")
+
+    assert one.exit_code == 1
+    assert "most cases fail as" not in one.output
+
+
 def test_quiet_prints_the_last_line_only(wrong: str) -> None:
     assert len(wireproof("simulation", "-q", "-k", "query/").output.splitlines()) == 1
     assert len(wireproof(wrong, *NAMED, "-q", "-k", "query/status").output.splitlines()) == 1
@@ -245,6 +252,7 @@ def test_a_baseline_forgives_and_a_stale_one_exits_4(wrong: str, tmp_path: Path)
     assert wireproof(*failing_run, "--baseline", str(tmp_path / "known")).exit_code == 0
     stale = wireproof(*failing_run, "--baseline", str(tmp_path / "stale"))
     assert stale.exit_code == 4
+    assert "wireproof baseline prune FILE RUN takes such lines out" in stale.stderr
     assert "unknown in the baseline: query/no-longer-there is no case or clause of this version" in stale.stderr
     assert f"{len(failing)} cases fail as the baseline says, 0 others fail" in stale.stderr
     (tmp_path / "half").write_text("")

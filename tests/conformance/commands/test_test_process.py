@@ -90,6 +90,7 @@ def test_ctrl_c_keeps_what_was_played_and_says_so(reference: str, tmp_path: Path
     assert process.returncode == 130
     assert errors.startswith("wireproof: interrupted: ")
     assert len(errors.splitlines()) == 1
+    assert f"; records in {tmp_path}; go on with --resume {tmp_path}" in errors
     assert records_in(tmp_path)
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["finished_at"] is None
 

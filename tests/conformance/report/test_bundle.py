@@ -57,16 +57,20 @@ def server(answer: bytes, asked: list[bytes], size: int = 0) -> Iterator[int]:
 
 
 def replayed(folder: Path, port: int) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-I", str(folder / "replay.py"), "127.0.0.1", str(port)]
+    return replayed_to(folder, "127.0.0.1", str(port))
+
+
+def replayed_to(folder: Path, *place: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-I", str(folder / "replay.py"), *place]
     return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.mark.parametrize(
     ("answer", "code", "printed"),
     [
-        ("010500040100", 1, "REPRODUCED: from byte 1 05, in the record 05"),
-        ("010500040200", 1, "REPRODUCED: from byte 1 05, in the record 05"),
-        ("010700040100", 0, "DIFFERENT: from byte 1 07, in the record 05"),
+        ("010500040100", 1, "REPRODUCED: from byte 1 05 came again, as in the record"),
+        ("010500040200", 1, "REPRODUCED: from byte 1 05 came again, as in the record"),
+        ("010700040100", 0, "DIFFERENT: from byte 1 07 came, in the record 05"),
     ],
 )
 def test_the_script_reports_the_same_answer_from_another(answer: str, code: int, printed: str, tmp_path: Path) -> None:
@@ -78,6 +82,23 @@ def test_the_script_reports_the_same_answer_from_another(answer: str, code: int,
     assert done.returncode == code, done.stdout + done.stderr
     assert printed in done.stdout
     assert asked == [bytes.fromhex("02016b")]
+
+
+@pytest.mark.parametrize("place", ["tcp://127.0.0.1:{}", "127.0.0.1:{}"])
+def test_the_script_takes_the_address_that_the_commands_take(place: str, tmp_path: Path) -> None:
+    folder = bundle_of(tmp_path, failed())
+    with server(bytes.fromhex("010500040100"), []) as port:
+        done = replayed_to(folder, place.format(port))
+
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("place", ["nowhere", "127.0.0.1:http"])
+def test_the_script_reports_its_usage_for_an_address_that_is_none(place: str, tmp_path: Path) -> None:
+    done = replayed_to(bundle_of(tmp_path, failed()), place)
+
+    assert done.returncode == 2
+    assert "usage: python replay.py HOST PORT" in done.stdout
 
 
 def test_other_bytes_are_unclear_where_none_is_to_blame(tmp_path: Path) -> None:
