@@ -267,4 +267,7 @@ def _record_codec(layout: Layout) -> tuple[Decoder, Encoder]:
         except SexpError as error:
             raise MalformedFrameError(ErrorCode.BAD_VALUE, error.message, begin + error.at) from None
 
-    return decode, _sized(lambda message: layout.lead + text_of(layout, message))
+    def body_of(message: Message) -> bytes:
+        return layout.lead + text_of(layout, message)
+
+    return decode, _sized(body_of)
