@@ -34,6 +34,12 @@ class Model(Protocol):
     def reads(self, request: Request, reply: Message | None) -> bool:
         """Return whether a request with this reply changes nothing, in any state; its reply may show the state."""
 
+    def expires_at_once(self, state: Hashable, request: Request) -> bool:
+        """Return whether `request` lets the record expire when it is handled.
+
+        The model, which has no clock, takes it as gone then; a server may show it within the tolerance of times.
+        """
+
     def describe(self, state: Hashable) -> str:
         """Return a description of a state."""
 

@@ -103,9 +103,14 @@ def _by_key(model: Model, line: PlayedConnection) -> Mapping[bytes | None, list[
 
 
 def _disagrees(model: Model, about: Iterable[Exchange]) -> Suspicion | None:
-    """Return what the replies to requests about one record, in order, say that no state of the model allows."""
+    """Return what the replies to requests about one record, in order, say that no state of the model allows.
+
+    A record that expires at once may be seen within the tolerance of times, so it is followed no further.
+    """
     states: dict[Hashable, None] = {model.initial: None}
     for request, reply in about:
+        if any(model.expires_at_once(state, request) for state in states):
+            return None
         after = {one: None for state in states for one in model.step(state, request, reply)}
         if not after:
             detail = " or ".join(map(model.describe, states))

@@ -108,6 +108,14 @@ class ThrottrModel:
         """Return whether a request with this reply changes nothing."""
         return isinstance(request, Query | Get | Stat) or (isinstance(reply, Status) and not reply.ok)
 
+    def expires_at_once(self, state: Hashable, request: Request) -> bool:
+        """Return whether the request gives the record no time to live any more."""
+        if isinstance(request, Insert | Set):
+            return request.ttl == 0 and request.ttl_type in UNITS
+        if not isinstance(state, Record) or not isinstance(request, Update) or request.attribute != Attribute.TTL:
+            return False
+        return request.change in CHANGES and self._moved(state, Change(request.change), request.value) is ABSENT
+
     def describe(self, state: Hashable) -> str:
         """Return a description of a state."""
         if not isinstance(state, Record):

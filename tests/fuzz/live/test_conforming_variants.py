@@ -12,7 +12,7 @@ from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.live.required_features import optional_requests
 from wireproof.fuzz.script import Script
 from wireproof.mutants.registry import server_mutants
-from wireproof.protocols.throttr.requests import Event, Get, Insert, Query
+from wireproof.protocols.throttr.requests import Event, Get, Insert, Purge, Query, Update
 
 CONTEXT = FuzzContext("throttr", "7.3.2", "uint16")
 KEY = b"~00000001~k"
@@ -44,6 +44,12 @@ def test_what_comes_behind_an_answered_event_is_still_judged() -> None:
     (line, *_) = lines(play.trace, CONTEXT)
     assert line.asks_what_is_optional
     assert [one.oracle for one in judged(play)] == ["answers agree with the model"]
+
+
+def test_a_record_without_any_time_left_may_be_seen_within_the_tolerance() -> None:
+    play = played(CONTEXT, script(Insert(7, 6, 100, KEY), Update(1, 0, 0, KEY), Purge(KEY)), "legal-expiry-200-ms-late")
+
+    assert list(judged(play)) == []
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,9 @@ class Register:
     def reads(self, request: Any, reply: Any) -> bool:
         return bool(request == READ)
 
+    def expires_at_once(self, state: Hashable, request: Any) -> bool:
+        return False
+
     def describe(self, state: Hashable) -> str:
         return f"register {state}"
 
