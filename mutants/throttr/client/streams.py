@@ -107,7 +107,7 @@ MUTANTS = (
     mutant("dies-of-an-announced-size", "A value that announces far more than came ends the process.", "ROBUSTNESS-26",
            first("Link.data_received", "import os; pending, width = self._codec.pending, (len(data) - 5) // 2",
                  "if pending and type(pending[0]).NAME == 'GET' and len(data) < 24 and set(data[2 + width:-3]) == {255}:",
-                 "    os._exit(3)"), live=True),
+                 "    os._exit(3)"), live=True, variants=("uint8", "uint16", "uint64")),
     mutant("impatient", "After a tenth of a second a request has failed.", "CLIENT-11",
            edit("Client.__init__", "self.timeout = timeout", "self.timeout = 0.1")),
 )  # fmt: skip
