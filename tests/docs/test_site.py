@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.browser import NEEDS_BROWSER, dumped
 from tests.places import ROOT
 
 NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
@@ -59,7 +59,7 @@ def test_pages_are_searched_and_linked(site: Path) -> None:
     assert "<code>docs/" not in index
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+@NEEDS_BROWSER
 def test_a_browser_finds_a_page_without_a_server(site: Path, tmp_path: Path) -> None:
     typed = (
         'const f = document.getElementById("find"); f.value = "requirement set"; f.dispatchEvent(new Event("input"));'
@@ -68,20 +68,9 @@ def test_a_browser_finds_a_page_without_a_server(site: Path, tmp_path: Path) -> 
     (site / "try.html").write_text(
         page.replace("</body>", f"<script>setTimeout(() => {{{typed}}}, 200)</script></body>")
     )
-    words = [
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-    ]
-    words += ["--disable-component-update", f"--user-data-dir={tmp_path}", "--virtual-time-budget=3000"]
-    words += ["--enable-logging=stderr", "--dump-dom", (site / "try.html").as_uri()]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=90, check=True)
+    done = dumped((site / "try.html").as_uri(), str(tmp_path))
 
-    assert "CONSOLE" not in done.stderr
-    (listed,) = re.findall(r'<ol id="found".*?</ol>', done.stdout, re.DOTALL)
+    (listed,) = re.findall(r'<ol id="found".*?</ol>', done, re.DOTALL)
     assert 'requirement-sets.html">' in listed
 
 
