@@ -32,7 +32,7 @@ OPTIONS = (
         help="What is spoken.",
     ),
     click.option("--profile", help="Document or release that is spoken; found out where it is left out."),
-    click.option("--variant", help="Layout variant that is spoken; found out where it is left out."),
+    click.option("--variant", "--width", help="Layout variant that is spoken; found out where it is left out."),
     click.option("--port", "ports", type=int, multiple=True, help="Only servers at this port. Repeatable."),
 )
 

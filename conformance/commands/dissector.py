@@ -15,7 +15,7 @@ from wireproof.protocols import protocol, protocol_names
 OPTIONS = (
     click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names())),
     click.option("--profile", help="Document or release that is spoken.  [default: the usual one]"),
-    click.option("--variant", help="Layout variant (a width, say).  [default: the usual one]"),
+    click.option("--variant", "--width", help="Layout variant (a width, say).  [default: the usual one]"),
 )
 
 

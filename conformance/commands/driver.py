@@ -42,7 +42,9 @@ def command() -> None:
     help="Protocol to try it with.  [default: the driver's]",
 )
 @click.option("--profile", help="Profile to try it with.  [default: the protocol's, if the driver speaks it]")
-@click.option("--variant", help="Variant to try it with.  [default: the protocol's, if the driver speaks it]")
+@click.option(
+    "--variant", "--width", help="Variant to try it with.  [default: the protocol's, if the driver speaks it]"
+)
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, show_default=True, help="Seconds for an answer.")
 @click.option("--attach", is_flag=True, help="Start nothing: wait until you start the driver, in a debugger say.")
 @click.option("--trace", is_flag=True, help="Print every line in both directions before what it came to.")
@@ -87,7 +89,7 @@ def check(
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("operation", required=False)
 @click.option("--profile", help="Profile of the fields.  [default: the protocol's]")
-@click.option("--variant", help="Variant of the fields.  [default: the protocol's]")
+@click.option("--variant", "--width", help="Variant of the fields.  [default: the protocol's]")
 def fields(name: str, operation: str | None, profile: str | None, variant: str | None) -> None:
     """Show what the fields of OPERATION, or of every operation, are: bytes, numbers, words or flags.
 

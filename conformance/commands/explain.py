@@ -12,7 +12,7 @@ from wireproof.conformance.suite.cases import CaseError
 @click.command()
 @click.argument("identifier", metavar="CLAUSE|CASE")
 @click.option("--profile", help="The profile of the example.  [default: the usual one]")
-@click.option("--variant", help="The variant of the example.  [default: the usual one]")
+@click.option("--variant", "--width", help="The variant of the example.  [default: the usual one]")
 def command(identifier: str, profile: str | None, variant: str | None) -> None:
     """Explain a clause (sentence, source, cases, mutants, an example in bytes) or a case (clauses, bytes).
 

@@ -48,7 +48,7 @@ USAGE_ERRORS = (
 )
 @click.option("--no-reference", is_flag=True, help="Leave out the reference client and server where others are named.")
 @click.option("--profile", help="Document or release to speak.  [default: a server at an address is asked]")
-@click.option("--variant", help="Layout variant to speak.  [default: a server at an address is asked]")
+@click.option("--variant", "--width", help="Layout variant to speak.  [default: a server at an address is asked]")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the records of every side.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")

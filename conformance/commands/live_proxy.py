@@ -26,7 +26,7 @@ RIGHT, BROKEN, USAGE = range(3)
 @click.argument("listen", metavar="LISTEN")
 @click.argument("server", metavar="SERVER")
 @click.option("--profile", default=AUTO, help="Document or release that is spoken; auto asks the server.")
-@click.option("--variant", default=AUTO, help="Layout variant; auto asks the server.")
+@click.option("--variant", "--width", default=AUTO, help="Layout variant; auto asks the server.")
 @click.option("--time", "seconds", type=click.FloatRange(0.1), help="End after so many seconds.  [default: on Ctrl-C]")
 @click.pass_context
 def command(

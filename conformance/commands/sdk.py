@@ -46,7 +46,9 @@ LOG = "driver.log"
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option("--driver", required=True, metavar="COMMAND", help="Starts the SDK's driver (docs/writing-a-driver.md).")
 @click.option("--profile", default="auto", help="Document or release to speak; auto: the usual one, or the driver's.")
-@click.option("--variant", default="auto", help="Layout variant to speak; auto: the usual one, or the driver's.")
+@click.option(
+    "--variant", "--width", default="auto", help="Layout variant to speak; auto: the usual one, or the driver's."
+)
 @selection_options
 @click.option(
     "--timeout",

@@ -74,7 +74,7 @@ MANY = 9
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
 @click.option("--profile", default="auto", help="Document or release the target speaks; auto asks the target.")
-@click.option("--variant", default="auto", help="Layout variant (a width, say); auto asks the target.")
+@click.option("--variant", "--width", default="auto", help="Layout variant (a width, say); auto asks the target.")
 @selection_options
 @effort_option
 @click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases that run at the same time.")

@@ -109,7 +109,7 @@ def check(name: str | None) -> None:
 @command.command()
 @click.argument("identifier", metavar="ID")
 @click.option("--profile", help="Only under this profile.")
-@click.option("--variant", help="Only under this variant.")
+@click.option("--variant", "--width", help="Only under this variant.")
 def show(identifier: str, profile: str | None, variant: str | None) -> None:
     """Print the vector with this ID (and where its bytes are) under each profile and variant."""
     found = 0
@@ -134,7 +134,7 @@ def _vectors(name: str, profile: str, variant: str, identifier: str) -> Iterator
 @command.command()
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option("--profile", required=True, help="The profile whose vectors are wanted.")
-@click.option("--variant", help="The variant; the first one when left out.")
+@click.option("--variant", "--width", help="The variant; the first one when left out.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="A .zip, .tar.gz or .tgz to write.")
 def export(name: str, profile: str, variant: str | None, out: Path) -> None:
     """Write the vectors of one profile and variant as an archive, with schemas, clauses and an example."""

@@ -74,7 +74,7 @@ from wireproof.protocols import protocol, protocol_names
     "--interval", type=click.FloatRange(0.1), default=10.0, help="Seconds between progress lines without a terminal."
 )
 @click.option("--profile", default="auto", help="Profile that the server speaks; auto detects it.")
-@click.option("--variant", default="auto", help="Layout variant; auto detects it.")
+@click.option("--variant", "--width", default="auto", help="Layout variant; auto detects it.")
 @FEATURES
 @LISTENERS
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")

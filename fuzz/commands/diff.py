@@ -59,7 +59,7 @@ WIDTH = 140
     "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
 )
 @click.option("--profile", default="auto", help="Profile that all servers speak; auto detects each.")
-@click.option("--variant", default="auto", help="Layout variant; auto detects each.")
+@click.option("--variant", "--width", default="auto", help="Layout variant; auto detects each.")
 @FEATURES
 @click.option(
     "--listener",

@@ -60,7 +60,7 @@ def default_database() -> Path:
     "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
 )
 @click.option("--profile", default="auto", help="Profile; auto: that of a live server, or all in this process.")
-@click.option("--variant", default="auto", help="Layout variant; auto as for --profile.")
+@click.option("--variant", "--width", default="auto", help="Layout variant; auto as for --profile.")
 @click.option(
     "--preset",
     type=click.Choice(PRESETS),

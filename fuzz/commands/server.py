@@ -58,7 +58,7 @@ TIMEOUT = 5.0
     "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
 )
 @click.option("--profile", default="auto", help="Profile that the server speaks; auto detects it.")
-@click.option("--variant", default="auto", help="Layout variant; auto detects it.")
+@click.option("--variant", "--width", default="auto", help="Layout variant; auto detects it.")
 @click.option(
     "--known",
     type=click.Path(path_type=Path, exists=True),

@@ -47,7 +47,7 @@ def finding_at(identifier: str) -> Path | None:
     help="Where to look for records. Repeatable.  [default: runs/, else the current folder]",
 )
 @click.option("--profile", help="The profile of examples in bytes.")
-@click.option("--variant", help="The variant of examples in bytes.")
+@click.option("--variant", "--width", help="The variant of examples in bytes.")
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path, file_okay=False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -14,6 +15,15 @@ from wireproof.cli import command
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands(group: click.Group = command) -> Iterator[click.Command]:
+    """Yield every command under `group`."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        one = group.get_command(context, name)
+        assert one is not None
+        yield from commands(one) if isinstance(one, click.Group) else [one]
 
 
 def shown(page: Path) -> list[str]:
@@ -43,3 +53,10 @@ def test_every_shown_command_exists(page: Path) -> None:
 
 def test_an_unknown_option_is_noticed() -> None:
     assert unknown("wireproof test throttr simulation --no-such") == ["--no-such"]
+
+
+def test_the_variant_is_also_called_width_wherever_it_is_an_option() -> None:
+    options = [option.opts for one in commands() for option in one.params if option.name == "variant"]
+
+    assert len(options) > 15
+    assert [opts for opts in options if set(opts) != {"--variant", "--width"}] == []
