@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.places import GATES, SPARK
+
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 settings.register_profile(
@@ -19,7 +21,6 @@ settings.register_profile(
 settings.register_profile("deep", deadline=None, max_examples=2000, suppress_health_check=QUIET)
 settings.load_profile("ci")
 
-SPARK, GATES = "tests/spark/", "tests/gates/"
 FIRST = (SPARK, GATES)
 """What runs longest is begun first: the other files fill the time of the other processes meanwhile."""
 
@@ -33,14 +34,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Share out whole files; all of Spark goes to one process with its JVM, and each gate is apart."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class FileScheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            if nodeid.startswith(GATES):
-                return nodeid
-            return SPARK if nodeid.startswith(SPARK) else nodeid.split("::")[0]
+    """Share out whole files; a process that dies ends one test and not the run."""
+    from tests.file_scheduling import FileScheduling
 
     config.option.loadscopereorder = False
     return FileScheduling(config, log) if config.getvalue("dist") == "load" else None
