@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.inputs import JOURNAL, RECORDS_FILE, SCHEME, holds_records, is_incomplete
+from wireproof.spark.inputs import (
+    FINDING_FILE,
+    JOURNAL,
+    RECORDS_FILE,
+    SCHEME,
+    finding_files,
+    holds_records,
+    is_incomplete,
+)
 from wireproof.spark.jvm import JavaNotFoundError
 from wireproof.spark.starting import SMALL_INPUT, RefusedError, input_files, session_for
 
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from wireproof.spark.lake.batches import Lake
+    from wireproof.spark.lake.findings import TakenFindings
     from wireproof.spark.lake.ingest import Ingested
     from wireproof.spark.lake.refreshing import Refreshed
 
@@ -37,12 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
     try:
         local = [Path(run) for run in options.runs if not SCHEME.match(run)]
-        files = input_files(local) if local and not options.follow else []
+        findings = [] if options.follow else finding_files(local)
+        files = input_files(local, may_be_none=bool(findings)) if local and not options.follow else []
         size = sum(file.stat().st_size for file in files)
         of_few = size < SMALL_INPUT and len(local) == len(options.runs)
         small = of_few and not (options.rebuild or options.compact or options.follow)
         with session_for("ingest", options.master, small=small) as session:
-            _work(session, files, options)
+            _work(session, files, findings, options)
     except (RefusedError, JavaNotFoundError) as refusal:
         print(f"wireproof ingest: {refusal}", file=sys.stderr)
         return REFUSED
@@ -57,7 +67,9 @@ def _parser() -> argparse.ArgumentParser:
         "A run that the lake has is left alone, so the command may be repeated. Lines that are no records go to the "
         "table `quarantine`, with file and reason.",
     )
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="folder with runs at any depth, a file, or a URI of one")
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUN", help="folder with runs or findings at any depth, a file, or a URI"
+    )
     parser.add_argument("--lake", required=True, metavar="URI", help="folder, or URI such as hdfs://name/lake")
     parser.add_argument("--master", help="Spark master (default: that of spark-submit, else local[*])")
     parser.add_argument("--no-refresh", action="store_true", help="leave the aggregates for later")
@@ -72,8 +84,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _work(session: SparkSession, files: Sequence[Path], options: argparse.Namespace) -> None:
+def _work(session: SparkSession, files: Sequence[Path], findings: Sequence[Path], options: argparse.Namespace) -> None:
+    from wireproof.spark.job import read_lines
     from wireproof.spark.lake.batches import Lake, LakeError
+    from wireproof.spark.lake.findings import take_findings
 
     try:
         if options.follow:
@@ -82,9 +96,14 @@ def _work(session: SparkSession, files: Sequence[Path], options: argparse.Namesp
             follow(session, options.lake, options.runs, options.interval, options.seconds, say=print)
             return
         remote = [file for run in options.runs if SCHEME.match(run) for file in remote_files(session, run)]
-        lake = Lake(session, options.lake, create=bool(files or remote))
+        found: list[Path | str] = [*findings, *(one.uri for one in remote if one.is_finding)]
+        remote = [one for one in remote if not one.is_finding]
+        lake = Lake(session, options.lake, create=bool(files or remote or found))
         if files or remote:
             report_ingest(take(lake, files, remote), print)
+        if found:
+            lines = read_lines(session, found, whole=True)
+            report_findings(take_findings(Lake(session, options.lake), lines), print)
         _maintain(session, options)
     except LakeError as error:
         raise RefusedError(str(error)) from error
@@ -92,14 +111,20 @@ def _work(session: SparkSession, files: Sequence[Path], options: argparse.Namesp
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A record file on a Hadoop file system, and whether its run was cut short: the journal is beside it."""
+    """A file on a Hadoop file system of records, and whether its run was cut short (the journal is beside it), or of a
+    finding."""
 
     uri: str
     incomplete: bool
 
+    @property
+    def is_finding(self) -> bool:
+        """Whether it is a finding of fuzzing."""
+        return self.uri.endswith(f"/{FINDING_FILE}")
+
 
 def remote_files(session: SparkSession, root: str) -> list[RemoteFile]:
-    """Return the record files at or below a URI. Raises `RefusedError` if there are none."""
+    """Return the files of records and findings at or below a URI. Raises `RefusedError` if there are none."""
     from wireproof.spark.lake.storage import Storage
 
     storage = Storage(session, root)
@@ -108,7 +133,7 @@ def remote_files(session: SparkSession, root: str) -> list[RemoteFile]:
     files = [
         RemoteFile(entry.uri, entry.name == RECORDS_FILE and entry.uri.rpartition("/")[0] in journals)
         for entry in found
-        if holds_records(entry.name)
+        if holds_records(entry.name) or entry.name == FINDING_FILE
     ]
     if not files:
         raise RefusedError(f"no {RECORDS_FILE} or *.jsonl.gz below {root}")
@@ -138,6 +163,13 @@ def report_ingest(ingested: Ingested, say: Callable[[str], None]) -> None:
         say(f"quarantined {number} lines: {reason}")
     for source, reason in ingested.examples:
         say(f"  {source}: {reason}")
+
+
+def report_findings(taken: TakenFindings, say: Callable[[str], None]) -> None:
+    """Say what became of the findings, in a few lines."""
+    say(f"took {taken.new} new findings of fuzzing; {taken.repeated} were there already")
+    for reason, number in sorted(taken.refused.items()):
+        say(f"quarantined {number} findings: {reason}")
 
 
 def report_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 CHUNK = 1 << 20
-RECORDS_FILE, JOURNAL = "records.jsonl", "pending.jsonl"
+RECORDS_FILE, JOURNAL, FINDING_FILE = "records.jsonl", "pending.jsonl", "finding.json"
 SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
 """How a URI begins, as opposed to a path."""
 
@@ -28,6 +28,12 @@ def record_files(roots: Iterable[Path]) -> list[Path]:
         candidates = [root] if root.is_file() else [path for path in root.rglob("*") if path.is_file()]
         found.update(path.resolve() for path in candidates if path == root or holds_records(path.name))
     return sorted(found)
+
+
+def finding_files(roots: Iterable[Path]) -> list[Path]:
+    """Return every finding.json at any depth, each once, sorted. Roots that do not exist have none."""
+    found = {path.resolve() for root in roots if root.is_dir() for path in root.rglob(FINDING_FILE)}
+    return sorted(found | {root.resolve() for root in roots if root.name == FINDING_FILE and root.is_file()})
 
 
 def holds_records(name: str) -> bool:

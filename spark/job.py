@@ -153,11 +153,13 @@ def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collecte
 def cells_and_evidence(latest: DataFrame, evidence: DataFrame, parquet: Path) -> dict[str, Rows]:
     """Write the cells of the latest records as Parquet; return these and the evidence as rows, as `Collected` names."""
     from wireproof.spark import transforms as t
+    from wireproof.spark.pairs import pairs
 
     tables = {
         "clause_cells": (t.by_clause(latest), "cells_by_clause"),
         "group_cells": (t.by_group(latest), "cells_by_group"),
         "may_answers": (t.may_answers(latest), "may_answers"),
+        "pairs": (pairs(latest), "pairs"),
     }
     with ThreadPoolExecutor(2) as both:
         found = {
@@ -168,14 +170,14 @@ def cells_and_evidence(latest: DataFrame, evidence: DataFrame, parquet: Path) ->
         return {name: rows.result() for name, rows in found.items()}
 
 
-def read_lines(session: SparkSession, files: Sequence[Path | str]) -> DataFrame:
+def read_lines(session: SparkSession, files: Sequence[Path | str], *, whole: bool = False) -> DataFrame:
     """Return every line of `files` (paths or URIs) as LINES: as text, so that no parser can drop a line, with its
-    file's URI."""
+    file's URI. `whole`: each file is one line."""
     uris = [file if isinstance(file, str) else _local(file) for file in files]
     odd = [uri for uri in uris if GLOB.search(uri)]
     plain = [uri for uri in uris if not GLOB.search(uri)]
-    frames = [session.read.text(plain)] if plain else []
-    frames += [session.read.option("__globPaths__", "false").text(uri) for uri in odd]
+    frames = [session.read.text(plain, wholetext=whole)] if plain else []
+    frames += [session.read.option("__globPaths__", "false").text(uri, wholetext=whole) for uri in odd]
     lines = [frame.select("value", "_metadata.file_path").withColumnRenamed("file_path", "source") for frame in frames]
     return reduce(type(lines[0]).unionAll, lines)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from wireproof.spark.pairs import pair_tables
 from wireproof.spark.schemas import COUNTED, SCORED_LEVELS
 
 MATRIX_SCHEMA_ID: Final = "wireproof.matrix/2"
@@ -36,6 +37,7 @@ class Collected:
     group_cells: Rows
     may_answers: Rows
     evidence: Rows
+    pairs: Rows
     runs: Rows
     line_counts: Rows
     files: Mapping[str, bool]
@@ -56,6 +58,7 @@ def matrix_document(collected: Collected) -> Json:
             _section(key, [run for run in kept if _key(run, SECTION) == key], collected)
             for key in sorted({_key(run, SECTION) for run in kept}, key=_natural_key)
         ],
+        "pairs": pair_tables(collected.pairs),
     }
 
 

@@ -72,6 +72,8 @@ RECORD: Final = StructType(
         StructField("run_cases", _number),
         StructField("partial", _text),
         StructField("not_required", _text),
+        StructField("peer", _text),
+        StructField("peer_version", _text),
         StructField("extra", MapType(_text, _text)),
     ]
 )

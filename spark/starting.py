@@ -31,13 +31,13 @@ def check_packages() -> None:
             raise RefusedError(f"{package} is not installed: python -m pip install 'wireproof[spark]'")
 
 
-def input_files(roots: Sequence[Path]) -> list[Path]:
-    """Return the record files below `roots`. Raises `RefusedError` if there are none."""
+def input_files(roots: Sequence[Path], *, may_be_none: bool = False) -> list[Path]:
+    """Return the record files below `roots`. Raises `RefusedError` if there are none, unless there may be."""
     try:
         files = record_files(roots)
     except FileNotFoundError as missing:
         raise RefusedError(f"{missing} does not exist") from missing
-    if not files:
+    if not files and not may_be_none:
         raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
     return files
 

@@ -107,7 +107,8 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     result = RESULTS.get(code, "nothing was played")
     agreed = sum(one.agreed for one in interop.results)
     total = sum(len(one.played) for one in interop.results)
-    click.echo(f"{result}: {len(interop.results)} pairs, {agreed} of {total} operations agree{where}")
+    pairs = len(interop.results)
+    click.echo(f"{result}: {pairs} {'pair' if pairs == 1 else 'pairs'}, {agreed} of {total} operations agree{where}")
     return code
 
 

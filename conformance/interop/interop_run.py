@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from wireproof.conformance.drivers.sockets import connect
 from wireproof.conformance.interop.blamed_clauses import Clauses
@@ -21,7 +21,7 @@ from wireproof.conformance.run.probe import Spoken, version_of
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.driver_protocol import Hello
 from wireproof.conformance.suite.cases import Suite
-from wireproof.conformance.verdict.records import Run, wireproof_version
+from wireproof.conformance.verdict.records import Run, now_text, wireproof_version
 from wireproof.protocols import protocol
 from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.plain import Plain
@@ -46,6 +46,9 @@ class Interop:
     timeout: float
     results: list[PairingResult] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
+    run_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    """Of every column, so that what a client and a server say of their pair can be put together."""
+    started_at: str = field(default_factory=now_text)
 
     async def run(
         self,
@@ -93,8 +96,8 @@ class Interop:
             pair = Pairing(driver, proxy, harness, plain, client.clauses, secrets.token_hex(3), self.timeout)
             async for one in pair.play():
                 result.played.append(one)
-                client.add(one, server.name)
-                server.add(one, client.name)
+                client.add(one, server)
+                server.add(one, client)
                 report(result, one)
 
     def _is_spoken(self, hello: Hello) -> bool:
@@ -117,7 +120,8 @@ class Interop:
     def _run(self, target: str, name: str, version: str, role: str) -> Run:
         protocol, profile, variant = self.suite.protocol, self.spoken.profile, self.spoken.variant
         named = f"{name}, interop"  # a column of its own: only the latest run of a name counts in the matrix
-        return Run(protocol, profile, variant, target, named, version, role, {"command": "interop"})
+        run = Run(protocol, profile, variant, target, named, version, role, {"command": "interop"})
+        return replace(run, run_id=self.run_id, started_at=self.started_at)
 
 
 def _started(stack: AsyncExitStack, server: ServerParticipant) -> ServerAddresses:

@@ -63,12 +63,14 @@ class Column:
     clauses: Clauses
     records: list[Record] = field(default_factory=list)
 
-    def add(self, one: StepResult, peer: str) -> None:
-        """Take one operation; what the other side broke first says nothing about this one."""
+    def add(self, one: StepResult, peer: Column) -> None:
+        """Take one operation with a peer; what that side broke first says nothing about this one."""
         if (self.side is Side.SERVER and one.unsupported) or (self.side is Side.CLIENT and one.step.link):
             return
-        case = self._case(one, peer)
-        self.records.append(record(self.run, self.clauses.suite, case, self._outcome(one), duration_us=one.took_us))
+        case = self._case(one, peer.name)
+        made = record(self.run, self.clauses.suite, case, self._outcome(one), duration_us=one.took_us)
+        of_peer = {"peer": peer.run.implementation, "peer_version": peer.run.implementation_version}
+        self.records.append({**made, **of_peer})
 
     def _case(self, one: StepResult, peer: str) -> Case:
         known, profile = self.clauses, self.run.profile

@@ -114,9 +114,16 @@ class Run:
             "counts": {level: dict(counts[level]) for level in Level if level in counts},
             "deliveries": {name: dict(segmentations[name]) for name in SEGMENTATIONS if name in segmentations},
             "causes": [one.as_json() for one in causes_of(records)],
+            **_peers(records),
             "namespace": self.namespace,
             "exit_code": exit_code,
         }
+
+
+def _peers(records: Iterable[Record]) -> dict[str, list[dict[str, str]]]:
+    """Return, as a field of run.json, the implementations that were at the other end; none where wireproof was."""
+    found = sorted({(one["peer"], one["peer_version"]) for one in records if "peer" in one})
+    return {"peers": [{"implementation": name, "version": version} for name, version in found]} if found else {}
 
 
 def level_of(case: Case, suite: Suite, profile: str) -> Level:

@@ -20,6 +20,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from wireproof.spark.lake.storage import NotWrittenError, Storage
 from wireproof.spark.lake.tables import (
     EVIDENCE,
+    FINDINGS,
     FORMAT,
     OLDER,
     QUARANTINE,
@@ -121,6 +122,12 @@ class Lake:
         found = [one for one in self.active if one.rows.get("quarantine")]
         paths = [self.storage.uri(self.folder("quarantine", one.batch)) for one in found]
         return self._parquet(paths, QUARANTINE, "quarantine").drop("batch")
+
+    def findings(self) -> DataFrame:
+        """Return FINDINGS of fuzzing."""
+        found = [one for one in self.active if one.rows.get("findings")]
+        paths = [self.storage.uri(self.folder("findings", one.batch)) for one in found]
+        return self._parquet(paths, FINDINGS, "findings").drop("batch")
 
     def records(
         self,

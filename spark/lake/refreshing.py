@@ -100,6 +100,9 @@ def refresh(lake: Lake) -> Refreshed:
     if not fresh:
         return Refreshed(generation=None)
     touched = _touched(lake, fresh)
+    if not touched:  # findings, or lines that are no records
+        publish(lake, replace(last, generation=last.generation + 1, folded=_batches(lake.active)))
+        return Refreshed(generation=None)
     if len(touched) > MOST_TOUCHED:
         return rebuild(lake, last.buckets)
     manifest = _patched(lake, last, touched)

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from wireproof.spark.schemas import COLUMN_KEY, EXCHANGE, WORST_FIRST
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Format of the tables below; a marker says which one its batch has."""
 
 _text, _number, _small = StringType(), LongType(), IntegerType()
@@ -50,6 +50,8 @@ RECORDS: Final = StructType(
         StructField("blamed", _text),
         StructField("guilty", _text),
         StructField("observed", _text),
+        StructField("peer", _text),
+        StructField("peer_version", _text),
         StructField("delivery", _text),
         StructField("step", _number),
         StructField("byte", _number),
@@ -109,6 +111,29 @@ QUARANTINE: Final = StructType(
 )
 """Lines that are no records, with the reason and their beginning."""
 
+FINDINGS: Final = StructType(
+    [
+        StructField("id", _text),
+        StructField("protocol", _text),
+        StructField("profile", _text),
+        StructField("variant", _text),
+        StructField("implementation", _text),
+        StructField("target", _text),
+        StructField("engine", _text),
+        StructField("oracle", _text),
+        StructField("clause", _text),
+        StructField("told", _text),
+        StructField("shape", _text),
+        StructField("state", _text),
+        StructField("found_at", _text),
+        StructField("found_by", _text),
+        StructField("executions", _number),
+        StructField("seen", _number),
+        StructField("tries", _number),
+    ]
+)
+"""One row a finding of fuzzing (reports/schema/finding.schema.json): it was seen again in `seen` of `tries`."""
+
 COLUMN_FIELDS: Final = ("protocol", "profile", "variant", "role", "implementation", "implementation_version")
 PASS_RANK: Final = WORST_FIRST.index("pass") + 1
 LAST_BLAMING_RANK: Final = WORST_FIRST.index("lenient") + 1
@@ -159,8 +184,15 @@ def no_rows(session: SparkSession, schema: StructType) -> DataFrame:
     return session.range(0).select(*[F.lit(None).cast(field.dataType).alias(field.name) for field in schema])
 
 
-OLDER: Final[dict[int, tuple[tuple[str, ...], Callable[[DataFrame], DataFrame]]]] = {}
-"""Older format -> the columns that its records lack, and what adds them. There is none yet."""
+def _without_peers(records: DataFrame) -> DataFrame:
+    """Add who was at the other end to records of format 1: nobody knows."""
+    return records.withColumns(dict.fromkeys(("peer", "peer_version"), F.lit(None).cast("string")))
+
+
+OLDER: Final[dict[int, tuple[tuple[str, ...], Callable[[DataFrame], DataFrame]]]] = {
+    1: (("peer", "peer_version"), _without_peers)
+}
+"""Older format -> the columns that its records lack, and what adds them."""
 
 
 def stored_schema(version: int) -> StructType:

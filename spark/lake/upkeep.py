@@ -15,7 +15,7 @@ from wireproof.spark.lake.tables import EVIDENCE, RECORDS, RUNS
 
 SMALL_BATCH: Final = 2_000_000
 """Records of a batch that is merged with others."""
-TABLES: Final = ("records", "evidence", "runs", "quarantine")
+TABLES: Final = ("records", "evidence", "runs", "quarantine", "findings")
 
 
 def compact(lake: Lake, below: int = SMALL_BATCH) -> int:
@@ -39,6 +39,8 @@ def compact(lake: Lake, below: int = SMALL_BATCH) -> int:
         write_table(lake, once.select(*EVIDENCE.fieldNames(), "month").coalesce(files), "evidence", batch)
     if rows["quarantine"]:
         write_table(lake, part.quarantine().coalesce(1), "quarantine", batch)
+    if rows["findings"]:
+        write_table(lake, part.findings().coalesce(1), "findings", batch)
     merged = {marker.batch for marker in small}
     lake.commit(
         Marker(

@@ -6,10 +6,28 @@ from pyspark.sql import SparkSession
 
 from wireproof.spark.lake.aggregates import Aggregates
 from wireproof.spark.lake.batches import Lake
-from wireproof.spark.statistics import columns_of, coverage, detection, disagreements, flakiness, version_changes
+from wireproof.spark.pairs import pairs
+from wireproof.spark.statistics import (
+    columns_of,
+    coverage,
+    detection,
+    disagreements,
+    findings_by_clause,
+    flakiness,
+    version_changes,
+)
 
-TABLES = ("records", "evidence", "runs", "quarantine", "columns", "latest", "case_days", "case_stats")
-VIEWS = (*TABLES, "flakiness", "version_changes", "disagreements", "detection", "coverage")
+TABLES = ("records", "evidence", "runs", "quarantine", "findings", "columns", "latest", "case_days", "case_stats")
+VIEWS = (
+    *TABLES,
+    "flakiness",
+    "version_changes",
+    "disagreements",
+    "detection",
+    "coverage",
+    "pairs",
+    "findings_by_clause",
+)
 
 
 def register_views(session: SparkSession, uri: str) -> Aggregates:
@@ -22,6 +40,7 @@ def register_views(session: SparkSession, uri: str) -> Aggregates:
         "evidence": lake.evidence(),
         "runs": lake.runs(),
         "quarantine": lake.quarantine(),
+        "findings": lake.findings(),
         "columns": columns,
         "latest": latest,
         "case_days": aggregates.table("case_days"),
@@ -31,6 +50,8 @@ def register_views(session: SparkSession, uri: str) -> Aggregates:
         "disagreements": disagreements(latest),
         "detection": detection(latest),
         "coverage": coverage(latest),
+        "pairs": pairs(latest),
+        "findings_by_clause": findings_by_clause(lake.findings()),
     }
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)

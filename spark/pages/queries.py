@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 
 from wireproof.spark.lake.folding import kept_runs
 from wireproof.spark.lake.tables import LAST_BLAMING_RANK, verdict_of
-from wireproof.spark.schemas import BLAMING, COLUMN_KEY, SCORED_LEVELS
+from wireproof.spark.schemas import BLAMING, COLUMN_KEY, SCORED_LEVELS, WORST_FIRST
 from wireproof.spark.statistics import columns_of, flaky_cases, newest_versions, version_changes
 from wireproof.spark.transforms import by_clause, by_group, charged
 
@@ -18,7 +18,10 @@ WHO: Final = ("protocol", "role", "implementation")
 """What has a page of its own."""
 CHANGES_SHOWN: Final = 200
 CAUSES_SHOWN: Final = 500
-SCORES: Final = ("must_passed", "must_scored", "should_passed", "should_scored")
+SCORED: Final = ("must_passed", "must_scored", "should_passed", "should_scored")
+SCORES: Final = (*SCORED, "must_untested", "should_untested")
+UNTESTED_RANKS: Final = tuple(WORST_FIRST.index(verdict) + 1 for verdict in ("untestable", "harness_error"))
+"""Of cases about which a run says nothing: what they need failed, or the harness did."""
 
 
 def mark() -> Column:
@@ -34,11 +37,21 @@ def mark() -> Column:
     )
 
 
-def versions(runs: DataFrame) -> DataFrame:
-    """RUNS -> one row a column: what it is, and the scores of the run that is kept."""
+def versions(runs: DataFrame, latest: DataFrame) -> DataFrame:
+    """RUNS and LATEST -> one row a column: what it is, and the scores of the run that is kept.
+
+    `must_untested` and `should_untested`: cases that are not scored, since they could not be tested.
+    """
     kept = kept_runs(runs).select("run_key")
-    scores = runs.join(kept, on="run_key", how="left_semi").select("column_id", "started", "partial", "run_id", *SCORES)
-    return columns_of(runs).join(scores, on="column_id")
+    taken = runs.join(kept, on="run_key", how="left_semi").select("column_id", "started", "partial", "run_id", *SCORED)
+    untested = latest.where(F.col("counts") & F.col("case_rank").isin(*UNTESTED_RANKS)).groupBy("column_id")
+    lost = untested.agg(*[F.count_if(F.col("level") == level).alias(_untested(level)) for level in SCORED_LEVELS])
+    whole = columns_of(runs).join(taken, on="column_id").join(lost, on="column_id", how="left")
+    return whole.fillna(0, [_untested(level) for level in SCORED_LEVELS])
+
+
+def _untested(level: str) -> str:
+    return f"{level.lower()}_untested"
 
 
 def cells(latest: DataFrame, stats: DataFrame) -> DataFrame:

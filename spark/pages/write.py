@@ -14,15 +14,26 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
 from wireproof.spark.lake.aggregates import Aggregates
+from wireproof.spark.lake.batches import LakeError
 from wireproof.spark.matrix import natural
 from wireproof.spark.pages import queries
 from wireproof.spark.pages.files import DataFolder, slug
+from wireproof.spark.pairs import pair_tables, pairs
 from wireproof.spark.render import TEMPLATES
+from wireproof.spark.statistics import findings_by_clause
 
 ROWS_A_BLOCK: Final = 50
 """Clauses in one file of a matrix."""
 RECENT_SHOWN: Final = 1_000
-PAGES: Final = ("index.html", "matrix.html", "implementation.html", "clause.html", "changes.html")
+PAGES: Final = (
+    "index.html",
+    "matrix.html",
+    "implementation.html",
+    "clause.html",
+    "changes.html",
+    "pairs.html",
+    "findings.html",
+)
 PARTS: Final = ("trends", "failing", "causes", "changes", "flaky")
 
 Row = Mapping[str, Any]
@@ -41,16 +52,21 @@ class Written:
 
 
 def write_site(aggregates: Aggregates, out: Path, sentences: Mapping[str, str], days: int = 7) -> Written:
-    """Write the site of a lake into `out`; `sentences`: clause -> what it says. Raises `OSError`."""
+    """Write the site of a lake into `out`; `sentences`: clause -> what it says.
+
+    Raises `OSError`, and `LakeError` for a lake without a run.
+    """
     _fresh_folder(out)
     lake, data = aggregates.lake, DataFolder(out)
     runs = lake.runs()
-    columns = queries.versions(runs).cache()
     latest, stats = aggregates.table("latest"), aggregates.table("case_stats")
+    columns = queries.versions(runs, latest).cache()
     newest = queries.newest(columns).cache()
     newest_ids = F.broadcast(newest.select("column_id"))
     current = latest.join(newest_ids, on="column_id", how="left_semi").cache()
     as_of = columns.agg(F.max("last_run")).first()[0]  # type: ignore[index]
+    if as_of is None:
+        raise LakeError(f"{lake.storage.root} has no run yet")
     heads = _heads(newest)
     places = {
         row["column_id"]: (number, place)
@@ -70,6 +86,8 @@ def write_site(aggregates: Aggregates, out: Path, sentences: Mapping[str, str], 
     number = _implementations(data, parts)
     since = (as_of - timedelta(days=days)).isoformat()
     _changes(data, queries.recent_changes(stats, columns, since, RECENT_SHOWN), since, as_of)
+    data.write("pairs", pair_tables([row.asDict() for row in pairs(latest).collect()]))
+    _findings(data, lake.findings())
     data.write("sentences", dict(sentences))
     _index(data, heads, as_of, queries.group_rows(current), places)
     for frame in (columns, newest, current):
@@ -157,6 +175,14 @@ def _changes(data: DataFolder, recent: DataFrame, since: str, as_of: Any) -> Non
     data.write("changes", {"since": since, "as_of": as_of, "rows": rows, "most": RECENT_SHOWN})
 
 
+def _findings(data: DataFolder, findings: DataFrame) -> None:
+    """Write the counts of findings by oracle and clause, at most RECENT_SHOWN."""
+    counted = findings_by_clause(findings)
+    order = ("protocol", "oracle", "clause", "implementation")
+    rows = counted.orderBy(F.desc("shapes"), *order).limit(RECENT_SHOWN).collect()
+    data.write("findings", {"rows": [row.asDict() for row in rows], "most": RECENT_SHOWN})
+
+
 def _implementations(data: DataFolder, parts: Mapping[str, DataFrame]) -> int:
     """Write one file for each implementation; only one row of each part is in memory."""
     whole: DataFrame | None = None
@@ -203,8 +229,10 @@ def _column(row: Row, marks: Mapping[str, str], groups: list[str]) -> list[Any]:
         row["implementation_version"],
         row["variant"],
         slug(*(row[name] for name in queries.WHO)),
-        *(row[name] for name in queries.SCORES),
+        *(row[name] for name in queries.SCORED),
         row["last_run"],
         "".join(marks.get(group, ".") for group in groups),
         row["partial"],
+        row["must_untested"],
+        row["should_untested"],
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from wireproof.spark import ingest, site
+from wireproof.spark.lake.views import register_views
 
 pytestmark = pytest.mark.spark
 
@@ -77,6 +79,77 @@ def test_runs_may_be_given_by_a_uri(
     assert ingest.main([f"file:{tmp_path}/none", "--lake", str(tmp_path / "other")]) == 2
     assert "no records.jsonl or *.jsonl.gz below file:" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
+
+
+def write_finding(folder: Path, **changes: Any) -> Path:
+    """Write a finding of a fuzzer as its folder holds it."""
+    finding = {
+        "schema": "wireproof.finding/1",
+        "id": "0123456789abcdef",
+        "engine": "server",
+        "oracle": "death",
+        "clause": "THR-GENERAL-1",
+        "told": "it died",
+        "shape": "s",
+        "state": "",
+        "protocol": "throttr",
+        "profile": "7.1.0",
+        "variant": "uint16",
+        "target": "tcp://h:1",
+        "implementation": "alpha",
+        "data": "",
+        "script": [],
+        "again": {"seen": 3, "of": 3},
+        "found_at": "2026-01-03T00:00:00Z",
+        "found_by": "0.1.0",
+        "executions": 10,
+        "seed": 1,
+    }
+    folder.mkdir(parents=True)
+    (folder / "finding.json").write_text(json.dumps(finding | changes, indent=1))
+    return folder
+
+
+@pytest.mark.usefixtures("commands")
+def test_findings_of_fuzzing_are_taken_once_and_shown_by_oracle_and_clause(
+    record: Callable[..., Record],
+    write_run: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    spark: SparkSession,
+) -> None:
+    write_run("a", [record()])
+    for name, changes in (("a", {}), ("b {1,2}", {"id": "1" * 16, "shape": "t"}), ("bad", {"shape": None})):
+        write_finding(tmp_path / "runs" / "findings" / name, **changes)
+    lake = str(tmp_path / "lake")
+
+    assert ingest.main([str(tmp_path / "runs"), "--lake", lake]) == 0
+    printed = capsys.readouterr().out
+    assert "took 1 new runs" in printed
+    assert "took 2 new findings of fuzzing; 0 were there already" in printed
+    assert "quarantined 1 findings: a field is missing" in printed
+    write_finding(tmp_path / "later" / "c", implementation="beta")
+    assert ingest.main([f"file://{tmp_path}/runs/findings", str(tmp_path / "later"), "--lake", lake]) == 0
+    printed = capsys.readouterr().out
+    assert "took 1 new findings of fuzzing; 2 were there already" in printed
+    assert "aggregates were up to date" in printed
+
+    assert ingest.main(["--lake", lake, "--compact"]) == 0
+    register_views(spark, lake)
+    rows = spark.sql("select implementation, oracle, clause, shapes, findings from findings_by_clause order by 1")
+    found = [("alpha", "death", "THR-GENERAL-1", 2, 2), ("beta", "death", "THR-GENERAL-1", 1, 1)]
+    assert [tuple(row) for row in rows.collect()] == found
+    assert site.main(["--lake", lake, "--out", str(tmp_path / "site")]) == 0
+    assert '"clause":"THR-GENERAL-1"' in (tmp_path / "site" / "data" / "findings.js").read_text()
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_lake_of_findings_alone_has_no_pages_and_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lake = str(tmp_path / "lake")
+    assert ingest.main([str(write_finding(tmp_path / "findings" / "a")), "--lake", lake]) == 0
+    assert "took 1 new findings" in capsys.readouterr().out
+    assert site.main(["--lake", lake, "--out", str(tmp_path / "site")]) == 2
+    assert "has no run yet" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("commands")

@@ -119,7 +119,7 @@ def test_a_browser_shows_every_page_of_a_site(aggregates: Aggregates, tmp_path: 
 
     overview, matrix = shown("index.html"), shown("matrix.html?s=0")
     assert "3 columns, 2 pass every MUST" in overview
-    assert "alpha 1.1 uint16: MUST 1 of 2 (50.0 %)" in overview
+    assert "alpha 1.1 uint16: MUST 1 of 2 judged (50.0 %)" in overview
     assert "2 clauses, 3 columns" in matrix
     assert len(re.findall(r'role="gridcell"', matrix)) == 6
     assert 'class="cell f"' in matrix

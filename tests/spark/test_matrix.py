@@ -34,7 +34,7 @@ def cell(
 
 
 def document(**parts: Any) -> dict[str, Any]:
-    empty: dict[str, Any] = {"clause_cells": [], "group_cells": [], "may_answers": [], "evidence": []}
+    empty: dict[str, Any] = {"clause_cells": [], "group_cells": [], "may_answers": [], "evidence": [], "pairs": []}
     empty |= {"runs": [RUN], "line_counts": [], "files": {}}
     return matrix_document(Collected(**empty | parts))
 

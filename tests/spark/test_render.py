@@ -50,6 +50,19 @@ FAILED = COLUMN | {
 }
 
 
+PAIR = {
+    **{name: COLUMN[name] for name in ("protocol", "profile", "variant")},
+    "client": HOSTILE,
+    "client_version": "1",
+    "server": "a server",
+    "server_version": HOSTILE,
+    "agree": 5,
+    "client_broke": 1,
+    "server_broke": 2,
+    "not_judged": 3,
+}
+
+
 @pytest.fixture
 def pages(tmp_path: Path) -> dict[str, str]:
     """File name -> text of every page written for one column that fails one case."""
@@ -61,6 +74,7 @@ def pages(tmp_path: Path) -> dict[str, str]:
         group_cells=[COLUMN | COUNTS | {"group": "INSERT", "level": "MUST"}],
         may_answers=[may],
         evidence=[FAILED],
+        pairs=[PAIR],
         runs=[run],
         line_counts=[corrupt],
         files={"/f": True},
@@ -134,10 +148,11 @@ def test_the_footer_reports_what_did_not_count(pages: dict[str, str]) -> None:
 
 
 def test_markdown_keeps_its_table_whatever_the_names(pages: dict[str, str]) -> None:
-    rows = [line for line in pages["matrix.md"].splitlines() if line.startswith("|")]
-
-    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
-    assert any(line.startswith("| INSERT | MUST | ✗ 2/3 +4 ≠ ") for line in rows)
+    for table in pages["matrix.md"].split("\n## ")[1:]:
+        rows = [line for line in table.splitlines() if line.startswith("|")]
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+    lines = pages["matrix.md"].splitlines()
+    assert any(line.startswith("| INSERT | MUST | ✗ 2/3 +4 ≠ ") for line in lines)
 
 
 def test_markdown_text_stays_on_one_line_and_says_nothing_to_a_renderer() -> None:
@@ -166,6 +181,7 @@ def test_both_roles_have_their_section_and_say_what_they_compare(tmp_path: Path)
         group_cells=[COLUMN | cells, client | cells],
         may_answers=[],
         evidence=[FAILED, FAILED | client],
+        pairs=[],
         runs=[COLUMN | run, client | run],
         line_counts=[],
         files={},
@@ -186,3 +202,12 @@ def test_both_roles_have_their_section_and_say_what_they_compare(tmp_path: Path)
     assert "## throttr 7.1.0 servers" in markdown_page
     assert "byte 2 of what it sent" in evidence[True]
     assert "byte 2 of the reply" in evidence[False]
+
+
+def test_a_pair_says_who_broke_the_protocol_and_what_was_not_judged(pages: dict[str, str]) -> None:
+    assert "clients with servers" in pages["index.html"]
+    cell = pages["index.html"].split('class="pairs"')[1].split("</table>")[0]
+    assert "5/8 <small>+3</small>" in cell
+    assert "client broke 1" in cell
+    assert "server broke 2" in cell
+    assert "5/8 +3, client broke 1, server broke 2" in pages["matrix.md"]

@@ -36,6 +36,8 @@ function svg(name, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+/** What a score speaks of: cases that were judged, and those that could not be tested. */
+function scores(passed, judged, untested) { return `${passed} of ${judged} judged${untested ? `, ${untested} could not be tested` : ""}`; }
 function share(passed, scored) { return scored ? passed / scored : null; }
 function percent(value) { return value === null ? "–" : value === 1 ? "100 %" : `${Math.min(99.9, value * 100).toFixed(1)} %`; }
 /** The ends of the Wilson interval of 95 %. */
@@ -90,7 +92,7 @@ function tiles(section, total, state, info) {
   return el("section", {},
     el("h2", {}, sectionName(section), el("span", { class: "soft" }, ` ${columns.length} columns, ${columns.filter((column) => must(column) === 1).length} pass every MUST`)),
     el("div", { class: "tiles" }, columns.map((column) => {
-      const text = `${column[0]} ${column[1]} ${column[2]}: MUST ${column[4]} of ${column[5]} (${percent(must(column))}), SHOULD ${column[6]} of ${column[7]}, last run ${column[8]}${column[10] ? `, partial: ${column[10]}` : ""}`;
+      const text = `${column[0]} ${column[1]} ${column[2]}: MUST ${scores(column[4], column[5], column[11])} (${percent(must(column))}), SHOULD ${scores(column[6], column[7], column[12])}, last run ${column[8]}${column[10] ? `, partial: ${column[10]}` : ""}`;
       const say = () => { info.textContent = text; };
       return el("a", { class: `tile ${step(must(column))}`, href: `implementation.html?id=${column[3]}`, "aria-label": text, title: text, style: `width:${size}px;height:${size}px;line-height:${size}px`, onmouseenter: say, onfocus: say },
         size >= 26 && must(column) !== null && must(column) < 1 ? String(Math.floor(must(column) * 100)) : "");
@@ -116,6 +118,41 @@ wireproof.pages.changes = async (main) => {
       choice("Which", [["sure", "sure ones"], ["all", "all"]], "sure", (value) => { state.sure = value; draw(); }),
       search("implementation or case", (value) => { state.filter = value; draw(); })),
     body);
+  draw();
+};
+
+wireproof.pages.pairs = async (main) => {
+  const tables = await wireproof.load("pairs");
+  const name = (one) => [one.implementation.replace(/, interop$/, ""), el("br"), el("span", { class: "soft" }, one.version)];
+  const cell = (one) => {
+    if (!one) return el("td", { class: "soft" }, "·");
+    const judged = one.agree + one.client_broke + one.server_broke, bad = one.client_broke + one.server_broke;
+    const mark = bad ? "f" : judged ? "p" : "q";
+    const words = [[one.client_broke, "client broke"], [one.server_broke, "server broke"], [one.not_judged, "not judged:"]].filter(([count]) => count).map(([count, what]) => el("small", {}, el("br"), `${what} ${count}`));
+    return el("td", {}, el("span", { class: `verdict ${mark}` }, `${GLYPHS[mark]} ${one.agree}/${judged}`), words);
+  };
+  main.replaceChildren(
+    el("h1", {}, "Clients with servers"),
+    el("p", { class: "soft" }, "Of the operations that wireproof interop played, on how many a client (row) and a server (column) agree, and who broke the protocol first."),
+    ...tables.map((one) => el("section", {},
+      el("h2", {}, `${one.protocol} ${one.profile} ${one.variant}`),
+      el("div", { class: "scroll" }, el("table", { class: "pairs" },
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "client \\ server"), one.servers.map((server) => el("th", { scope: "col" }, name(server))))),
+        el("tbody", {}, one.clients.map((client, row) => el("tr", {}, el("th", { scope: "row" }, name(client)), one.cells[row].map(cell)))))))),
+    tables.length ? "" : el("p", {}, "No run of wireproof interop is in this lake."));
+};
+
+wireproof.pages.findings = async (main) => {
+  const found = await wireproof.load("findings"), body = el("div"), state = { filter: "" };
+  const draw = () => {
+    const rows = found.rows.filter((row) => `${row.protocol} ${row.oracle} ${row.clause ?? ""} ${row.implementation}`.toLowerCase().includes(state.filter));
+    body.replaceChildren(rows.length ? table(["protocol", "oracle", "clause", "implementation", "different", "findings", "first", "last"], rows.map((row) => [
+      row.protocol, row.oracle, el("span", { class: "mono" }, row.clause ?? "none known"), row.implementation, row.shapes, row.findings, (row.first ?? "").slice(0, 10), (row.last ?? "").slice(0, 10)])) : el("p", {}, "Nothing."));
+  };
+  main.replaceChildren(
+    el("h1", {}, "Findings of fuzzing"),
+    el("p", { class: "soft" }, "By what noticed them (the oracle) and the clause they break. Different: findings of one shape are the same fault.", found.rows.length >= found.most ? ` Only the first ${found.most} rows are listed.` : ""),
+    el("div", { class: "controls" }, search("oracle, clause or implementation", (value) => { state.filter = value; draw(); })), body);
   draw();
 };
 
@@ -147,10 +184,10 @@ wireproof.pages.implementation = async (main, query) => {
   document.title = `wireproof: ${found.implementation}`;
   main.replaceChildren(
     el("h1", {}, found.implementation, el("span", { class: "soft" }, ` ${found.protocol} ${found.role}`)),
-    badge(found.implementation, share(last.must_passed, last.must_scored)),
+    badge(last),
     el("h2", {}, "Share of MUST cases that pass, by version"), trend(versions),
     el("details", {}, el("summary", {}, `${versions.length} columns (version, profile, variant)`),
-      table(["version", "profile", "variant", "MUST", "SHOULD", "runs", "first run", "last run", ""], versions.map((one) => [one.implementation_version, one.profile, one.variant, `${one.must_passed} of ${one.must_scored}`, `${one.should_passed} of ${one.should_scored}`, one.column_runs, one.first_run, one.last_run, one.partial]))),
+      table(["version", "profile", "variant", "MUST", "SHOULD", "runs", "first run", "last run", ""], versions.map((one) => [one.implementation_version, one.profile, one.variant, scores(one.must_passed, one.must_scored, one.must_untested), scores(one.should_passed, one.should_scored, one.should_untested), one.column_runs, one.first_run, one.last_run, one.partial]))),
     el("h2", {}, `What it is blamed for: ${found.causes ? found.causes.number : 0}`),
     ...(causes.length ? causes.map(cause) : [el("p", {}, "Nothing in its newest versions.")]),
     el("h2", {}, "Two versions compared"), compare(versions, failing),
@@ -164,10 +201,12 @@ function cause(one) {
   return el("details", {}, el("summary", {}, el("span", { class: `verdict ${one.verdict === "lenient" ? "l" : "f"}` }, one.verdict), " ", el("span", { class: "mono" }, one.charged), ` ${one.level} · ${one.title ?? one.case} `, el("span", { class: "soft mono" }, `${one.case} ${one.profile} ${one.variant} ${one.implementation_version}`)),
     el("p", {}, `Segmentations: ${one.deliveries.join(", ")}`), one.expected ? el("pre", {}, `expected ${one.expected}`) : null, one.got ? el("pre", {}, `got      ${one.got}`) : null, wire ? el("pre", {}, wire) : null);
 }
-function badge(name, value) {
-  const text = `MUST ${percent(value)}`, left = 74, right = 84;
+/** A badge is blue only where every case was judged and passes. */
+function badge(last) {
+  const value = share(last.must_passed, last.must_scored), lost = last.must_untested;
+  const text = `MUST ${last.must_passed} of ${last.must_scored}${lost ? `, ${lost} not testable` : ""}`, left = 74, right = 20 + 6.6 * text.length;
   return svg("svg", { width: left + right, height: 20, role: "img", "aria-label": `wireproof ${text}` },
-    svg("rect", { width: left, height: 20, fill: "#444" }), svg("rect", { x: left, width: right, height: 20, fill: value === 1 ? "#2f78b7" : value !== null && value >= 0.9 ? "#8a5a00" : "#b33f0c" }),
+    svg("rect", { width: left, height: 20, fill: "#444" }), svg("rect", { x: left, width: right, height: 20, fill: value === 1 && !lost ? "#2f78b7" : value !== null && value >= 0.9 ? "#8a5a00" : "#b33f0c" }),
     Object.assign(svg("text", { x: 8, y: 14, style: "fill:#fff" }), { textContent: "wireproof" }), Object.assign(svg("text", { x: left + 8, y: 14, style: "fill:#fff" }), { textContent: text }));
 }
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"], INKS = ["var(--s4)", "var(--s0)", "var(--ink)", "#9a6fb0"];

@@ -199,6 +199,9 @@ def test_records_of_both_roles_are_written_and_valid(tmp_path: Path, monkeypatch
     assert [(one["role"], one["blamed"], one["byte"], one["guilty"]) for one in failed] == [
         ("server", "THR-QUERY-6", 1, "target")
     ]
+    named = {run["implementation"]: {peer["implementation"] for peer in run["peers"]} for run in runs}
+    assert named[f"{wrong}, interop"] == {"wireproof reference, interop"}
+    assert {one["run_id"] for one in records} == {run["run_id"] for run in runs}, "a pair has one run"
     assert "server [THR-QUERY-6] at byte 1" in done.output
     assert done.output.splitlines()[-1].startswith("failed: 2 pairs")
 
@@ -279,7 +282,7 @@ def test_a_server_at_an_address_says_what_is_spoken(monkeypatch: pytest.MonkeyPa
         done = CliRunner().invoke(command, ["throttr", "--no-reference", "--server", address], catch_exceptions=False)
 
     assert done.exit_code == 0, done.output
-    assert done.output.splitlines()[-1] == "passed: 1 pairs, 1 of 1 operations agree"
+    assert done.output.splitlines()[-1] == "passed: 1 pair, 1 of 1 operations agree"
 
 
 def test_a_protocol_whose_replies_come_in_any_order_is_refused_with_what_to_do_instead() -> None:
