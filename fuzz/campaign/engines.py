@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -118,10 +118,12 @@ def fuzz_server(
     row: EngineRow,
     keep: Callable[[CampaignFinding], None],
     restarts: int,
+    known: Iterable[FuzzFinding] = (),
 ) -> str:
     """Fuzz a live server, beginning with the scripts of its corpus; return why it ended early, "" if it did not.
 
-    `keep` is called with each finding. Raises `StartError`, `OSError`.
+    `keep` is called with each finding; `known` ones are not reported again, and their deaths are steered around.
+    Raises `StartError`, `OSError`.
     """
     began, folder = time.monotonic(), engine_options.corpus / SERVER / f"{live.context.profile}-{live.context.variant}"
 
@@ -135,6 +137,7 @@ def fuzz_server(
     row.state = "running"
     limits = CampaignLimits(row.share, engine_options.runs, restarts=restarts)
     campaign = Campaign(live, seed=engine_options.seed, limits=limits, report=report)
+    campaign.steer_around(known)
     given = _scripts(folder)
     campaign.begin_with(given)
     try:

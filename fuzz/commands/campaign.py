@@ -140,12 +140,15 @@ class _Campaign:
     shown: dict[str, str] = field(default_factory=dict)
     """Name -> description of what fails."""
     skipped: int = 0
+    kept: list[FuzzFinding] = field(default_factory=list)
+    """The findings of earlier campaigns."""
     history: CampaignHistory = field(init=False)
 
     def __call__(self) -> int:
         """Replay, fuzz and report; return the exit code."""
         folder: Path = self.options["findings"]
         kept = kept_in(folder) if folder.is_dir() else []
+        self.kept = [one for _, one in kept]
         self.history = CampaignHistory(self.options["corpus"], findings=len(kept))
         interrupted = False
         try:
@@ -207,7 +210,10 @@ class _Campaign:
                 if row.engine != SERVER:
                     self._keep(fuzz_own_code(targets[row.engine], engine_options, board, row))
                 elif self.live is not None:
-                    stopped = fuzz_server(self.live, engine_options, board, row, self._keep_found, options["restarts"])
+                    known = [one for one in self.kept if one.engine == SERVER and f"finding {one.id}" in self.shown]
+                    stopped = fuzz_server(
+                        self.live, engine_options, board, row, self._keep_found, options["restarts"], known
+                    )
                     row.state = f"done: {stopped}" if stopped else row.state
                 self.history.add(row, is_last=True)
         for row in board.rows:

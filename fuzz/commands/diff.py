@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -151,14 +151,8 @@ def _report(name: str, servers: Sequence[ComparedServer], options: Options) -> i
 
     limits = DiffLimits(seconds or (0 if runs else 60), runs)
     campaign = DiffCampaign(servers, load_suite(name), options["seed"], limits, report)
-    interrupted = False
-    try:
-        with status:
-            campaign.learn()
-            for cluster in campaign.run():
-                _keep(cluster, servers, options)
-    except KeyboardInterrupt:
-        interrupted = True
+    with status:
+        interrupted = _compare(campaign, lambda cluster: _keep(cluster, servers, options))
     for letter, server in zip(ascii_uppercase, servers, strict=False):
         console.print(
             f"{letter}: {server.label}, {server.context.profile} {server.context.variant}, {server.version}",
@@ -173,7 +167,22 @@ def _report(name: str, servers: Sequence[ComparedServer], options: Options) -> i
     why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
     flaky = f", {sum(campaign.flaky.values())} not reproduced" if campaign.flaky else ""
     click.echo(f"{why}{campaign.progress}, {len(campaign.quirks)} quirks{flaky}")
+    for label, times in campaign.ends.items():
+        click.echo(f"{label} ended or served nobody {times} {'time' if times == 1 else 'times'}")
     return _code(campaign, interrupted=interrupted)
+
+
+def _compare(campaign: DiffCampaign, keep: Callable[[Cluster], None]) -> bool:
+    """Learn and compare; return whether that was interrupted."""
+    try:
+        campaign.learn()
+        for cluster in campaign.run():
+            keep(cluster)
+    except KeyboardInterrupt:
+        return True
+    except StartError as error:  # what was found before is still shown
+        campaign.lost, campaign.stopped = True, f"a server does not start again: {error}"
+    return False
 
 
 def _code(campaign: DiffCampaign, *, interrupted: bool) -> int:
@@ -214,9 +223,10 @@ def _keep(cluster: Cluster, servers: Sequence[ComparedServer], options: Options)
         script=cluster.script,
         executions=cluster.executions,
         seed=options["seed"],
-    ).rerun(CERTAIN, CERTAIN)
+    ).rerun(cluster.seen, CERTAIN)
     directory = save(options["findings"], finding)
     if directory is not None:
         deviating = next((server for server in servers if server.label in cluster.deviating), servers[-1])
-        write_evidence(directory, finding, deviating.context, deviating.play(with_fresh_canaries(cluster.script)).trace)
+        trace = deviating.play(with_fresh_canaries(cluster.script)).trace if cluster.seen else ()
+        write_evidence(directory, finding, deviating.context, trace)
         say_what_is_missing()

@@ -70,13 +70,13 @@ class ConnectionView:
 
 
 def view_of(line: PlayedConnection) -> ConnectionView:
-    """Return the view of one connection; pushes without fields are left out, because a clock triggers them."""
+    """Return the view of one connection; pushes that a clock triggers are left out: those without fields, and pings."""
     answers, pushes = list[ComparedAnswer](), list[ComparedAnswer]()
     reader = _AnswerReader(line.context, canaries_in(bytes(line.sent)))
     for message, _ in line.messages:
         if not isinstance(message, Push):
             answers.append(reader.answer(message))
-        elif message.__struct_fields__:
+        elif message.__struct_fields__ and type(message) not in line.link.anytime:
             pushes.append(reader.answer(message))
     in_tls = line.turns_to_tls
     if line.broken is not None and not in_tls:

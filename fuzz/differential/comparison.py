@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from wireproof.conformance.model.actions import Open
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.differential.answer_views import (
     CLOSED,
@@ -16,12 +17,16 @@ from wireproof.fuzz.differential.answer_views import (
     TimeUntilExpiry,
     view_of,
 )
-from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.observation import Play, Suspicion
+from wireproof.fuzz.live.oracles import ORACLES
 
-__all__ = ["PUSH", "AnswerDifference", "differences"]
+__all__ = ["PROCESS", "PUSH", "STAYS", "AnswerDifference", "agree_at", "differences", "ends"]
 
 PUSH = "PUSH"
 CONNECT = "connect"
+PROCESS = "the process"
+STAYS = "stays"
+FATAL_ORACLES = ("sanitizer", "death", "hang")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class AnswerDifference:
     index: int
     """The number of equal answers before it on that connection."""
     request: str
-    """The request that is answered; or PUSH, or `connect`."""
+    """The request that is answered; or PUSH, `connect` or PROCESS."""
     field: str
     """`NAME.field` if all servers answered with the same message, else ""."""
     kinds: tuple[str, ...]
@@ -50,6 +55,11 @@ class AnswerDifference:
         return f"{self.request}: {self.field}{' ' if self.field else ''}{' | '.join(self.kinds)}"
 
     @property
+    def is_of_a_process(self) -> bool:
+        """Whether a server ended or serves nobody."""
+        return self.request == PROCESS
+
+    @property
     def where(self) -> str:
         """Request and field, without the answers."""
         return f"{self.request}: {self.field}"
@@ -57,6 +67,7 @@ class AnswerDifference:
 
 def differences(plays: Sequence[Play]) -> Iterator[AnswerDifference]:
     """Yield the first difference of each connection between the plays of one script."""
+    unread = {step.connection for step in plays[0].script if isinstance(step, Open) and step.unread}
     for lines in zip_longest(*(play.lines for play in plays)):
         there = [line for line in lines if line is not None]
         if len(there) < len(plays):
@@ -64,9 +75,38 @@ def differences(plays: Sequence[Play]) -> Iterator[AnswerDifference]:
             yield AnswerDifference(there[0].name, 0, CONNECT, "", kinds, kinds, True)
             return
         views = [view_of(line) for line in there]
+        if there[0].name in unread:  # what was not taken may not have come
+            views = [replace(view, cut=True) for view in views]
         found = _differ(there[0].name, views, all(line.valid for line in there))
         if found is not None:
             yield found
+
+
+def ends(plays: Sequence[Play]) -> Iterator[AnswerDifference]:
+    """Yield that a server ended, or serves nobody after the script, also where all of them do."""
+    fates = [_fate(play) for play in plays]
+    if any(fates):
+        kinds = tuple(one.shape if one else STAYS for one in fates)
+        texts = tuple(one.detail if one else STAYS for one in fates)
+        yield AnswerDifference("", 0, PROCESS, "", kinds, texts, True)
+
+
+def _fate(play: Play) -> Suspicion | None:
+    """Return how the server ended, or that it serves nobody; None if it serves on."""
+    if play.death is None and play.serves:
+        return None
+    return next(filter(None, (ORACLES[name](play) for name in FATAL_ORACLES)), None)
+
+
+def agree_at(found: AnswerDifference, one: Play, other: Play) -> bool:
+    """Return whether two servers answer alike up to the place of a difference between others, and there.
+
+    What they answer behind it on that connection is not asked.
+    """
+    for there in differences([one, other]):
+        if there.connection == found.connection:
+            return (there.request == PUSH, there.index) > (found.request == PUSH, found.index)
+    return True
 
 
 def _differ(name: str, views: Sequence[ConnectionView], valid: bool) -> AnswerDifference | None:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from wireproof.conformance.model.actions import Read, Sleep, Write
+from wireproof.conformance.model.actions import Read, Shut, Sleep, Write
 from wireproof.conformance.suite.cases import Suite
 from wireproof.fuzz.differential.broken_clause import clause_by_cases
 from wireproof.fuzz.differential.clause_attribution import ClauseAttribution
 from wireproof.fuzz.differential.compared_servers import ComparedServer, SimulatedServer
-from wireproof.fuzz.differential.comparison import AnswerDifference, differences
+from wireproof.fuzz.differential.comparison import STAYS, AnswerDifference, differences, ends
+from wireproof.fuzz.differential.conforming_variants import ConformingVariants
 from wireproof.fuzz.differential.conversations import sources
+from wireproof.fuzz.findings.clause_of_finding import clause_of
 from wireproof.fuzz.findings.shrink import fewer
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
 from wireproof.fuzz.live.live_campaign import CampaignProgress
 from wireproof.fuzz.live.mutators import mutated
 from wireproof.fuzz.live.novelty import SeenShapes
-from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.script import Script, ScriptStep
 
 __all__ = ["Cluster", "DiffCampaign", "DiffLimits"]
@@ -42,6 +44,7 @@ MOST_DOUBTS = 250
 """Conversations about mandatory behaviour that are played to refute what was learnt."""
 BY_DOCUMENT = "the documents differ"
 LEFT_OPEN = "the document leaves it open"
+BY_VARIANT = "a conforming server may answer so"
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Cluster:
     deviating: tuple[str, ...] = ()
     """The servers that answer unlike the reference."""
     times: int = 1
+    seen: int = CERTAIN
+    """How often it was reproduced, of `CERTAIN` times."""
 
 
 @dataclass
@@ -87,6 +92,8 @@ class DiffCampaign:
     found: dict[str, Cluster] = field(default_factory=dict)
     flaky: Counter[str] = field(default_factory=Counter)
     """Shape -> how often it was not reproduced."""
+    ends: Counter[str] = field(default_factory=Counter)
+    """Server -> how often it ended, or served nobody any more."""
     stopped: str = ""
     lost: bool = False
     """Whether a server serves nobody any more and cannot be restarted: nothing can be compared."""
@@ -94,6 +101,7 @@ class DiffCampaign:
     def __post_init__(self) -> None:
         self._context: FuzzContext = self.servers[0].context
         self._references = [SimulatedServer(one.context.profile, one.context) for one in self.servers]
+        self._variants = [ConformingVariants(one.context) for one in self.servers]
         self._sources = list(sources(self._context, self.suite))
         self._quick = [one for one in self._sources if not one.optional and one.waited <= QUICK]
         self._random = Random(f"wireproof fuzz diff {self.seed}")
@@ -101,6 +109,8 @@ class DiffCampaign:
         self._seen = SeenShapes()
         self._pool: list[tuple[Script, tuple[str, ...]]] = []
         self._passed_over = Counter[str]()
+        self._fatal: list[tuple[AnswerDifference, Script]] = []
+        """Ends of servers that were met while learning."""
 
     def learn(self) -> None:
         """Play the conversations about optional behaviour and keep the differences that the document leaves open.
@@ -127,7 +137,10 @@ class DiffCampaign:
     def _differences(self, script: Script) -> list[AnswerDifference]:
         played = with_fresh_canaries(script)
         plays = [server.play(played, HURRIED) for server in self.servers]
-        return list(differences(plays)) if self._all_serve(plays) else []
+        if self._all_serve(plays):
+            return list(differences(plays))
+        self._fatal += [(one, script) for one in ends(plays)]
+        return []
 
     def run(self) -> Iterator[Cluster]:
         """Compare until a limit is reached; yield each finding."""
@@ -135,14 +148,23 @@ class DiffCampaign:
         self._random.shuffle(self._sources)
         self._unplayed = list(self._sources)
         self._context.others[:] = [one.script for one in self._sources]
+        for found, script in self._fatal:
+            yield from self._new([found], script, ())
         while self._may_continue():
             script, clauses = self._script()
-            for found in self._play(script, clauses):
-                if (cluster := self._look_into(found, script, clauses)) is not None:
-                    self.progress.findings += 1
-                    yield cluster
+            yield from self._new(self._play(script, clauses), script, clauses)
             self.progress.states, self.progress.pool = len(self._seen), len(self._pool)
             self.report(self.progress)
+
+    def _new(self, some: Iterable[AnswerDifference], script: Script, clauses: tuple[str, ...]) -> Iterator[Cluster]:
+        """Yield the new findings; then all servers serve again where they can be restarted."""
+        for found in some:
+            if (cluster := self._look_into(found, script, clauses)) is not None:
+                self.progress.findings += 1
+                yield cluster
+                for server in self.servers:
+                    if not self.lost and not _is_served(server, server.play(())):
+                        server.restart("a difference was looked into")
 
     def _may_continue(self) -> bool:
         limits, done = self.limits, self.progress
@@ -172,18 +194,20 @@ class DiffCampaign:
         self._all_serve(plays)
         if self.progress.executions % REST == 0:
             self._restart_all("to empty it")
-        return list(differences(plays))
+        return [*ends(plays), *differences(plays)]
 
     def _all_serve(self, plays: Sequence[Play]) -> bool:
-        """Restart the servers that serve nobody after a play; return whether none had to be."""
-        served = True
-        for server, play in zip(self.servers, plays, strict=True):
-            if not _is_served(server, play):
-                served = False
-                if not server.restart("it served nobody"):
-                    self.lost = True
-                    self.stopped = f"{server.label} no longer serves anybody and cannot be restarted from here"
-        return served
+        """Restart all servers if one serves nobody after a play; return whether none had to be."""
+        gone = [one for one, play in zip(self.servers, plays, strict=True) if not _is_served(one, play)]
+        for server in gone:
+            self.ends[server.label] += 1
+            if not server.restart("it served nobody"):
+                self.lost = True
+                self.stopped = f"{server.label} no longer serves anybody and cannot be restarted from here"
+        for server in self.servers if gone else ():
+            if server not in gone:
+                server.restart("to empty it, as another one was")
+        return not gone
 
     def _restart_all(self, why: str) -> bool:
         """Restart all servers; return whether all of them could be restarted."""
@@ -200,18 +224,48 @@ class DiffCampaign:
         if self._by_document(found, script):
             self.quirks[found.shape] = self._cluster(found, script, clauses, BY_DOCUMENT)
             return None
-        if not all(self._shows(found, script) for _ in range(CERTAIN)):
+        seen = 0
+        while seen < CERTAIN and not self.lost and self._shows(found, script):
+            seen += 1
+        if seen < CERTAIN:
             self.flaky[found.shape] += 1
-            return None
+            return self._unrepeated_end(found, script, seen)
         small, again = self._small(found, script)
+        if found.is_of_a_process:
+            self.found[found.shape] = self._end(again, small)
+            return self.found[found.shape]
         cluster = self._cluster(again, small, clauses, "")
         if not cluster.deviating and small != script:
             cluster = self._cluster(found, script, clauses, "")
         if not cluster.deviating and self._restart_all("to reproduce a difference on empty servers"):
             self.flaky[found.shape] += 1
             return None
+        if self._is_left_open(cluster.difference, cluster.script):
+            self.quirks[found.shape] = replace(cluster, why=BY_VARIANT)
+            return None
         self.found[found.shape] = cluster
         return cluster
+
+    def _unrepeated_end(self, found: AnswerDifference, script: Script, seen: int) -> Cluster | None:
+        """Return the finding of a server that ended and cannot be made to end again; other differences are dropped."""
+        if not found.is_of_a_process:
+            return None
+        self.found[found.shape] = replace(self._end(found, script), seen=seen)
+        return self.found[found.shape]
+
+    def _end(self, found: AnswerDifference, script: Script) -> Cluster:
+        gone = [one.label for one, kind in zip(self.servers, found.kinds, strict=True) if kind != STAYS]
+        clause = clause_of(Suspicion("the process stays", "", ""), self._context)
+        return Cluster(found, clause, script, self.progress.executions, "", tuple(gone))
+
+    def _is_left_open(self, found: AnswerDifference, script: Script) -> bool:
+        """Return whether each server answers there as the reference or a conforming variant does, on empty servers."""
+        self._restart_all("to compare it with conforming variants")
+        slow = with_fresh_canaries(tuple(_settled(script)))
+        plays = [server.play(slow) for server in self.servers]
+        if not any(one.shape == found.shape for one in differences(plays)):
+            return False
+        return all(own.allow(found, [play], slow) for own, play in zip(self._variants, plays, strict=True))
 
     def _is_looked_into_again(self, shape: str) -> bool:
         """Say so at the 1st, 2nd, 4th, 8th ... time that such a shape comes: another script may reproduce it."""
@@ -228,7 +282,7 @@ class DiffCampaign:
         for server, play in zip(servers, plays, strict=True):
             if not _is_served(server, play):
                 server.restart("it served nobody")
-        return list(differences(plays))
+        return [*ends(plays), *differences(plays)]
 
     def _by_document(self, found: AnswerDifference, script: Script) -> bool:
         """Return whether the reference servers of the profiles differ there, too."""
@@ -281,14 +335,18 @@ def _is_served(server: ComparedServer, play: Play) -> bool:
 def _settled(script: Script) -> Iterator[ScriptStep]:
     """Yield the script with time for answers, and with nothing pending when it turns to another connection.
 
-    Which of two connections a server reads first carries no meaning.
+    Which of two connections a server reads first carries no meaning. What nobody asked for, such as a push, is not
+    waited for by a read, so time passes before connections are left, too.
     """
     for at, action in enumerate(script):
         following = script[at + 1] if at + 1 < len(script) else None
+        if isinstance(action, Shut):
+            yield Sleep(LAST)
         yield replace(action, timeout=max(action.timeout, SETTLED)) if isinstance(action, Read) else action
         if isinstance(action, Write) and getattr(following, "connection", "") != action.connection:
             yield Read(action.connection, SETTLED)
             yield Sleep(PAUSE)
+    yield Sleep(LAST)
     for name in dict.fromkeys(action.connection for action in script if isinstance(action, Read | Write)):
         yield from (Read(name, LAST), Read(name, LAST))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.conformance.model.targets import TargetError
 from wireproof.fuzz.differential.compared_servers import LiveServer, SimulatedServer
-from wireproof.fuzz.differential.comparison import differences
+from wireproof.fuzz.differential.comparison import differences, ends
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.fuzz_target import LiveTarget
@@ -21,7 +21,10 @@ def unlike_reference(live: LiveTarget, found: FuzzFinding) -> str | None:
     if not server.play(()).serves:
         raise TargetError(f"{live.address} serves nobody")
     script = with_fresh_canaries(found.script)
-    for one in differences([server.play(script), reference.play(script)]):
+    plays = [server.play(script), reference.play(script)]
+    for one in (*ends(plays), *differences(plays)):
         if one.where == found.state:
+            if one.is_of_a_process:
+                return one.texts[0]
             return f"the answer to {one.request} is {one.texts[0]}, the reference's is {one.texts[1]}"
     return None

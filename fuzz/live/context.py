@@ -30,8 +30,8 @@ __all__ = ["LONGEST", "PAUSE", "FuzzContext", "largest_size"]
 
 PAUSE = 0.004
 """Seconds that a script waits for a reply before it continues."""
-READ_ONCE = 4096
-"""Writes whose fields are remembered."""
+READ_ONCE, REMEMBERED = 4096, 1024
+"""Connections whose fields are remembered, and the most bytes of each: offsets take a hundred times as much memory."""
 LONGEST = 4096
 """Longest conversation, in bytes, that is used as a seed: many short ones find more."""
 
@@ -251,7 +251,12 @@ class FuzzContext:
     @cached_property
     def _boundaries(self) -> Callable[[bytes], tuple[int, ...]]:
         """Return offsets at which fields of a connection's first bytes begin; scripts of a pool are read often."""
-        return lru_cache(READ_ONCE)(lambda data: boundaries_of(self.symbols, data).boundaries)
+
+        def read(data: bytes) -> tuple[int, ...]:
+            return boundaries_of(self.symbols, data).boundaries
+
+        remembered = lru_cache(READ_ONCE)(read)
+        return lambda data: (remembered if len(data) <= REMEMBERED else read)(data)
 
     def read(self, script: Script) -> dict[str, Dissection]:
         """Return connection name -> dissection of what the script sends, read without any replies."""

@@ -195,3 +195,13 @@ def test_a_record_that_takes_its_follower_along_is_found(monkeypatch: pytest.Mon
     monkeypatch.setattr(Store, "add", add)
     with pytest.raises(InvariantError):
         check_all(one for one in seeds("throttr") if not one[0] & RECORDED and bytes([UNTIL_DUE, 1]) in one)
+
+
+def test_a_channel_of_an_id_that_nobody_asked_for_is_found_with_its_row() -> None:
+    own = "f5b165224a58b791df6af1d8303e61cd"  # the first id in this process
+    found = StoreCheck(
+        FuzzContext("throttr", "7.3.2", "uint16"), InProcess("throttr", "7.3.2", "uint16"), tolerance_ns=0, shared=False
+    )
+
+    found.do(ConnectStep("a"))
+    found.do(a(Channel(own.encode())))

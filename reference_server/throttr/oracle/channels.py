@@ -217,6 +217,8 @@ class Channels:
         if missing:
             return Disagreement(f"{detail} lacks {missing[0]}", "subscriber missing", "THR-CHANNEL-12")
         known = {peer.id: times for peer, times in perhaps.items()}
+        if request.channel in {one.hex().encode() for one in ids} and self._is_open(at):
+            known.setdefault(bytes.fromhex(request.channel.decode()), 1)  # of a connection that never asked for its id
         if not (self._shared and request.channel == EVERYBODY) and None not in known:
             strange = [one for one, times in ids.items() if times > known.get(one, 0)]
             if strange:

@@ -185,6 +185,30 @@ def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.M
     assert (alone.exit_code, "replayed: 0, 0 of them fail, 3 skipped" in alone.output) == (0, True)
 
 
+def test_what_a_replay_shows_again_is_steered_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_target(monkeypatch, anything)
+    mine = FuzzFinding(
+        "server", "the process stays", "detail", "died", "throttr", "7.1.0", "uint16", script=(Open("a"),)
+    )
+    gone = replace(mine, shape="no longer shown")
+    for one in (mine, gone):
+        save(tmp_path / "findings", one)
+    monkeypatch.setattr(
+        module,
+        "kept_findings",
+        lambda kept, targets, live: (
+            Replayed(f"finding {one.id}", "dead" if one.shape == "died" else None) for _, one in kept
+        ),
+    )
+    given: list[list[FuzzFinding]] = []
+    monkeypatch.setattr(module, "fuzz_server", lambda *arguments: given.append(arguments[-1]) or "")
+
+    result = run(tmp_path, "--target-command", REFERENCE, *SPOKEN)
+
+    assert result.exit_code == 1, result.output
+    assert [[one.id for one in some] for some in given] == [[mine.id]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

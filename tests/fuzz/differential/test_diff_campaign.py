@@ -10,7 +10,7 @@ from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.fuzz.differential import diff_campaign as module
 from wireproof.fuzz.differential.compared_servers import SimulatedServer
 from wireproof.fuzz.differential.conversations import Source, sources
-from wireproof.fuzz.differential.diff_campaign import BY_DOCUMENT, LEFT_OPEN, DiffCampaign, DiffLimits
+from wireproof.fuzz.differential.diff_campaign import BY_DOCUMENT, BY_VARIANT, LEFT_OPEN, DiffCampaign, DiffLimits
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.mutants.registry import server_mutants
 
@@ -80,10 +80,33 @@ def test_what_the_document_leaves_open_is_learnt_first(run: Run) -> None:
     assert [(one.why, one.clause) for one in campaign.quirks.values()] == [(LEFT_OPEN, "THR-SET-18")]
 
 
-def test_without_learning_it_would_be_a_finding(run: Run) -> None:
+def test_what_a_conforming_variant_answers_is_a_quirk_without_learning(run: Run) -> None:
+    campaign = run(server(), server("legal-set-overwrites"), asking={"SET", "GET"}, runs=60, optional=False)
+
+    assert campaign.found == {}
+    assert [one.difference.shape for one in campaign.quirks.values()] == ["SET: STATUS.ok False | True"]
+    assert {one.why for one in campaign.quirks.values()} == {BY_VARIANT}
+
+
+def test_without_learning_and_variants_it_would_be_a_finding(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.ConformingVariants, "allow", lambda self, found, plays, script: False)
+
     campaign = run(server(), server("legal-set-overwrites"), asking={"SET", "GET"}, runs=60, optional=False)
 
     assert [one.difference.shape for one in campaign.found.values()] == ["SET: STATUS.ok False | True"]
+
+
+@pytest.mark.parametrize("legal", ["legal-pushes-late", "legal-200-ms-an-answer", "legal-written-in-halves"])
+def test_a_slow_server_is_no_difference(legal: str, run: Run) -> None:
+    campaign = run(server(), server(legal), asking={"INSERT", "SUBSCRIBE", "PUBLISH"}, runs=25)
+
+    assert (campaign.found, campaign.quirks) == ({}, {})
+
+
+def test_a_push_that_is_lost_is_a_difference(run: Run) -> None:
+    campaign = run(server(), server("push-to-nobody"), asking={"SUBSCRIBE", "PUBLISH"}, runs=25)
+
+    assert campaign.found
 
 
 def test_what_differs_where_nothing_is_left_open_is_no_quirk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
