@@ -124,7 +124,7 @@ class InProcess:
         return self._service
 
     def now_ns(self) -> int:
-        """Return the time of the virtual clocks in ns: that of each life behind that of the one before."""
+        """Return the time of the virtual clocks in ns: that of each life after that of the one before."""
         return self._past_ns + self._clock.monotonic_ns()
 
     def perform(self, action: Action) -> Answer:

@@ -61,7 +61,7 @@ MAY_HOLD, HOLDS_FROM = 2, 24
 HOW = ("close", "half", "reset")
 SEED_SIZE, DRAWN_SEEDS = 400, 300
 AGAIN = 8
-"""Of so many exchanges one is sent again at the instant at which something expires, and once more behind it."""
+"""Of so many exchanges one is sent again at the instant at which something expires, and once more after it."""
 SOON = WAITS.index(250_000_000)
 LINKED = "abcdef"
 """Names of connections of several links: the first one is of the first link, and so on, in turn."""
@@ -275,5 +275,5 @@ def seeds(name: str) -> Iterator[bytes]:
             written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
             asked = b"".join(written)
             yield bytes([number]) + asked
-            if at % AGAIN == 0:  # at the instant of expiry, which has not been noticed yet, and soon behind it
+            if at % AGAIN == 0:  # at the instant of expiry, which has not been noticed yet, and soon after it
                 yield bytes([number]) + asked + bytes([UNTIL_DUE, 1]) + asked + bytes([WAIT, SOON]) + asked

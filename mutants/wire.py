@@ -1,7 +1,7 @@
 """Mutants derived from layouts: each field of each message of a protocol, read or written in another way.
 
 A wire mutant is a patch of the protocol's reference server: requests are read through another layout or changed before
-they are handled, replies are changed behind the handler, pushes are written through another layout. No message and no
+they are handled, replies are changed after the handler, pushes are written through another layout. No message and no
 field is named here, so a protocol has wire mutants as soon as it has a reference server.
 """
 

@@ -41,7 +41,7 @@ class Operator:
 
     name: str
     description: str
-    """What comes behind "QUERY_REPLY.quota is written"."""
+    """What comes after "QUERY_REPLY.quota is written"."""
     fits: Callable[[Kind], bool]
     value: Callable[[Any, Kind], Any] | None = None
     """(value, its kind) -> another value."""
@@ -219,7 +219,7 @@ def _announced(what: str, fits: Callable[[Kind], bool]) -> tuple[Operator, Opera
     return tuple(  # type: ignore[return-value]
         Operator(
             name=f"{what}-{name}",
-            description=f"behind a {what} that is {which}",
+            description=f"after a {what} that is {which}",
             fits=fits,
             value=value,
             announces=True,
@@ -257,7 +257,7 @@ OPERATORS = (
     _value("cut", "without its last byte", _is_text, lambda value, kind: value[:-1]),
     _value("one-is-none",
            "as nothing where it is one byte", _is_blob, lambda value, kind: value if len(value) > 1 else b"", fine=True),
-    _value("padded", "with a zero byte behind it", _is_text, _longer),
+    _value("padded", "with a zero byte after it", _is_text, _longer),
     _value("size-of-7-bits",
            "with a size without its bit 7", _is_blob, lambda value, kind: value[: len(value) & ~0x80], fine=True),
     *(_value(f"first-{most}", f"cut at {most} bytes", _is_blob, _first(most), fine=True) for most in (62, 126, 127, 253, 254)),
@@ -268,10 +268,10 @@ OPERATORS = (
     _value("rows-reversed", "with its last part first", _is_table, lambda value, kind: value[::-1]),
     *_announced("size", _is_blob),
     *_announced("count", _is_table),
-    _kind("wider", "in a field, or behind a size, one step wider", _can_be_resized(1), lambda kind: _resized(kind, 1)),
+    _kind("wider", "in a field, or after a size, one step wider", _can_be_resized(1), lambda kind: _resized(kind, 1)),
     _kind("narrower",
-          "in a field, or behind a size, one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
-    Operator(name="moved", description="behind the next field", fits=lambda kind: True, moves=True),
+          "in a field, or after a size, one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
+    Operator(name="moved", description="after the next field", fits=lambda kind: True, moves=True),
     _kind("left-out", "nowhere", _is_fixed, lambda kind: ABSENT),
 )
 # fmt: on

@@ -148,7 +148,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Bytes up to a 00, in a body shared with the `Rest` behind it: the size counts both and the 00 between them."""
+    """Bytes up to a 00, in a body shared with the `Rest` after it: the size counts both and the 00 between them."""
 
     size: UInt
 
@@ -164,7 +164,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Terminated:
-    """Bytes without 00, and a 00 behind them; or without `by`, and that behind them."""
+    """Bytes without 00, and a 00 after them; or without `by`, and that after them."""
 
     by: bytes = b"\0"
 
@@ -226,14 +226,14 @@ class Atom:
     minimum: int = 0
     maximum: int = (1 << 64) - 1
     is_member: bool = False
-    """It stands in a list behind its name, `(id 3)`; such fields are read in any order."""
+    """It stands in a list after its name, `(id 3)`; such fields are read in any order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """A constructor of an s-expression: one of `words`, as its number. Their first letter is read in either case.
 
-    The word of number `takes` stands in a list with the next field, `(From_message 42)`; behind others that is 0.
+    The word of number `takes` stands in a list with the next field, `(From_message 42)`; after others that is 0.
     """
 
     words: tuple[str, ...]

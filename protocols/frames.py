@@ -71,7 +71,7 @@ def bad_flag(value: int, at: int) -> MalformedFrameError:
 
 def unsplit(name: str, size: int, at: int) -> MalformedFrameError:
     """Return the error for a body in which no 00 ends the field `name`."""
-    detail = f"{name}: expected a 00 behind it within the {size} bytes announced, got none"
+    detail = f"{name}: expected a 00 after it within the {size} bytes announced, got none"
     return MalformedFrameError(ErrorCode.BAD_VALUE, detail, at)
 
 

@@ -1,4 +1,4 @@
-"""Decoder and encoder of layouts whose fields stand one behind the other, texts ended by 00: what datagrams carry.
+"""Decoder and encoder of layouts whose fields stand one after the other, texts ended by 00: what datagrams carry.
 
 Such a message ends where its datagram ends, so its decoder never asks for more: what is missing is truncated.
 """
@@ -67,7 +67,7 @@ def _stop(kind: Kind, buf: bytes, at: int, end: int, where: str) -> int:
     if isinstance(kind, Terminated):
         stop = buf.find(0, at, end)
         if stop < 0:
-            raise MalformedFrameError(ErrorCode.TRUNCATED, f"{where}: expected a 00 behind it, got none", end)
+            raise MalformedFrameError(ErrorCode.TRUNCATED, f"{where}: expected a 00 after it, got none", end)
         return stop
     size = kind.width if isinstance(kind, UInt) else kind.size if isinstance(kind, Raw) else 0
     if at + size > end:

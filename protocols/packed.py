@@ -1,7 +1,7 @@
 """Decoder and encoder of layouts whose first bytes hold bits, with lines of text or a size that has several forms.
 
 They read as the flat layouts of `frames.py` do: fixed parts, then bodies. `Bits` are parts of the lead, a `Shortest`
-size may take more bytes behind the fixed parts, and `Lines` are a body that a bit announces.
+size may take more bytes after the fixed parts, and `Lines` are a body that a bit announces.
 """
 
 # Strategy
@@ -174,7 +174,7 @@ def _encoder(layout: Layout, byte_order: str) -> Encoder:
 
 
 def _shortest(size: int, order: Any) -> tuple[int, bytes]:
-    """Return the first byte of a size and the bytes behind the fixed parts."""
+    """Return the first byte of a size and the bytes after the fixed parts."""
     if size < 253:
         return size, b""
     width = Shortest().taken(size) - 1

@@ -20,9 +20,9 @@ from wireproof.protocols.registry import Protocol
 __all__ = ["STATUS", "Plain", "PlainError", "plain_bytes"]
 
 RESERVED = frozenset({"id", "do", "connection", "event", "push"})
-"""Names that a line has for itself beside the fields of a message; a field of that name gets a `_` behind it there."""
+"""Names that a line has for itself beside the fields of a message; a field of that name gets a `_` after it there."""
 BYTES_KEYS = frozenset({"hex", "text"})
-"""The keys of bytes; a field of such a name gets a `_` behind it everywhere, lest its object is taken for bytes."""
+"""The keys of bytes; a field of such a name gets a `_` after it everywhere, lest its object is taken for bytes."""
 SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 STATUS = "status"
 """What a reply that is one flag is called."""

@@ -17,7 +17,7 @@ class SdkTraits:
     own: frozenset[type[Message]] = frozenset()
     """What an SDK sends and takes by itself: nobody asks for it by name, and it is not reported."""
     continued: Mapping[type[Request], type[Request]] = field(default_factory=dict)
-    """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
+    """Request -> the one that an SDK sends after it where the answer asks for it: to a user both are one operation."""
     hidden_fields: frozenset[str] = frozenset()
     """Fields that an SDK fills in and reads by itself."""
     chosen_fields: Mapping[type[Message], frozenset[str]] = field(default_factory=dict)

@@ -1,10 +1,10 @@
 """S-expressions as OCaml's converters print and read them: one at a time from bytes that come in any pieces.
 
     reader = SexpReader()
-    while not reader.read_on(data, at, end): ...    # more bytes behind those
+    while not reader.read_on(data, at, end): ...    # more bytes after those
     reader.found, reader.stop                       # the expression (None: an empty line), and its size
 
-An expression ends with its line; without a line end behind it, where the next one begins. Spaces, line ends between
+An expression ends with its line; without a line end after it, where the next one begins. Spaces, line ends between
 items, and three kinds of comment (`; line`, `#| block |#`, `#; expression`) say nothing.
 """
 
@@ -15,8 +15,8 @@ items, and three kinds of comment (`; line`, `#| block |#`, `#; expression`) say
 # pieces are in which they come, and runs of plain bytes are skipped by a regular expression. So the time is linear in
 # the bytes, whatever they hold.
 #
-# Nothing recurses. Open lists are a stack, `DEEPEST` high at most, since no message is deeper. A list behind `#;` may
-# nest as it likes: nothing of it is kept but a number for each of its open lists, how many expressions behind `#;` are
+# Nothing recurses. Open lists are a stack, `DEEPEST` high at most, since no message is deeper. A list after `#;` may
+# nest as it likes: nothing of it is kept but a number for each of its open lists, how many expressions after `#;` are
 # still to come there. Block comments nest, too, and are counted.
 #
 # The reader judges no size: who calls it knows the limit of a line and gives it no more bytes than that.
@@ -77,7 +77,7 @@ class _Mode(Enum):
     BARE = auto()
     QUOTED = auto()
     INDENT = auto()
-    """Behind a backslash at a line end: spaces are skipped."""
+    """After a backslash at a line end: spaces are skipped."""
     LINE = auto()
     BLOCK = auto()
 
@@ -183,7 +183,7 @@ class SexpReader:
         if not (self._open or self._dropped):
             raise SexpError("expected an expression, got )", self._at - 1)
         if self._due[-1]:
-            raise SexpError("expected an expression behind #;, got )", self._at - 1)
+            raise SexpError("expected an expression after #;, got )", self._at - 1)
         self._due.pop()
         if self._dropped:
             self._dropped -= 1
@@ -227,7 +227,7 @@ class SexpReader:
         return self._escape(data[at + 1 : min(at + 4, end)])
 
     def _escape(self, rest: bytes | bytearray) -> bool:
-        """Read what stands behind a backslash, of which `rest` is there."""
+        """Read what stands after a backslash, of which `rest` is there."""
         if not rest:
             return False
         size, first = 1, rest[0]
@@ -242,15 +242,15 @@ class SexpReader:
             size = 3
             digits = bytes(rest[1:] if first == ord("x") else rest)
             if digits and not re.fullmatch(rb"[0-9a-fA-F]*" if first == ord("x") else rb"[0-9]*", digits):
-                raise SexpError("expected two hexadecimal or three decimal digits behind \\", self._at)
+                raise SexpError("expected two hexadecimal or three decimal digits after \\", self._at)
             if len(rest) < size:
                 return False
             number = int(digits, 16 if first == ord("x") else 10)
             if number > 255:
-                raise SexpError(f"expected a number of at most 255 behind \\, got {number}", self._at)
+                raise SexpError(f"expected a number of at most 255 after \\, got {number}", self._at)
             self._parts.append(number)
         else:
-            raise SexpError(f"expected an escape behind \\, got {first:02x}", self._at)
+            raise SexpError(f"expected an escape after \\, got {first:02x}", self._at)
         self._at += 1 + size
         return True
 
@@ -293,7 +293,7 @@ def read_sexp(data: bytes) -> Leaf | Branch:
         if not is_whole:
             raise SexpError("expected a whole expression", len(data))
         if reader.found is not None and found is not None:
-            raise SexpError("expected nothing behind the expression", at)
+            raise SexpError("expected nothing after the expression", at)
         found = found or reader.found
         at += reader.stop
     if found is None:

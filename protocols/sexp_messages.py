@@ -53,7 +53,7 @@ def message_of(expression: Leaf | Branch | None, layouts: Callable[[bytes], Layo
         if isinstance(head, Leaf):
             inner = rest[0] if len(rest) == 1 else expression
             if not isinstance(inner, Branch) or inner is expression:
-                raise SexpError(f"expected one record behind {_shown(head)}", expression.at)
+                raise SexpError(f"expected one record after {_shown(head)}", expression.at)
             expression, rest = inner, inner.items
         return found.message(**_members(found, rest, expression.at))
     return found.message(**_arguments(found, rest, expression.at))

@@ -76,7 +76,7 @@ class StreamSession(Session, Generic[S, C]):
     def push(self, frame: bytes) -> None:
         """Queue a frame; it is written once the current requests are handled.
 
-        A reader behind which too many bytes wait is closed; a single frame may have any size.
+        A reader after which too many bytes wait is closed; a single frame may have any size.
         """
         if self.closed:
             return

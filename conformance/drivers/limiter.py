@@ -15,7 +15,7 @@ Queue = deque[asyncio.Future[None]]
 
 
 class Limiter:
-    """`async with limiter:` waits for one of `places`. A case that wakes is never queued behind those not yet begun."""
+    """`async with limiter:` waits for one of `places`. A case that wakes is never queued after those not yet begun."""
 
     def __init__(self, places: int) -> None:
         self.places = places

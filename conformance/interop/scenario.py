@@ -301,7 +301,7 @@ class _SceneWriter:
         return ScenarioStep(operation, {**named, **bodies}, SECOND)
 
     def _handled(self, operation: str) -> Iterator[ScenarioStep]:
-        """Yield what shows that an operation without an answer was carried out: one with an answer behind it."""
+        """Yield what shows that an operation without an answer was carried out: one with an answer after it."""
         if self.roles.reply(operation) is None:
             asked = self.plain.protocol.link.sync_request()
             yield ScenarioStep(

@@ -34,7 +34,7 @@ class Write:
     apart: float | None = None
     """Where the delivery asks for it: they leave in segments of their own, and nothing follows for so many seconds."""
     ends: bool = False
-    """Our side ends right behind them: its end is in one segment with the last of them."""
+    """Our side ends right after them: its end is in one segment with the last of them."""
 
 
 @dataclass(frozen=True, slots=True)

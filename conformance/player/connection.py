@@ -35,14 +35,14 @@ class CaseConnection:
         self.ended: Kind | None = None
         """How the target ended it."""
         self.may_be_closed = False
-        """The case says that the target closes it there: a no-op request behind its last one may be left unanswered."""
+        """The case says that the target closes it there: a no-op request after its last one may be left unanswered."""
         self._awaited: Collection[str] = ()
         """Names of pushes that are waited for now, though they may come at any time."""
         self.half_closed = False
         self.framed = True
         """False once bytes were sent that no request stands for: what may come after the last step is then open."""
         self.looked_at = 0
-        """How many of the bytes received were seen to be pushes behind what was asked for."""
+        """How many of the bytes received were seen to be pushes after what was asked for."""
         self.by_hand = False
         """Bytes were sent as the case writes them, which may ask for more than it says."""
 

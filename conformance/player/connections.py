@@ -99,7 +99,7 @@ class CaseConnections:
         """The request whose reply is being judged, and the field that differs."""
         self.carrier = Carrier(segmentation, crc32(symbols.case.encode()))
         self.asks_no_more = False
-        """What is written now is the last request: the delivery may end our side behind it."""
+        """What is written now is the last request: the delivery may end our side after it."""
         self.judge: DocumentJudge | None = None
         """The model that judges replies, in a case that leaves that to the document."""
         self._ended_early: list[CaseConnection] = []
@@ -221,7 +221,7 @@ class CaseConnections:
             self._ended_early.append(line)
 
     def _joined(self, line: CaseConnection, frames: list[IntendedFrame]) -> list[IntendedFrame]:
-        """Return the frames of a write with the request that the delivery puts behind them, if any."""
+        """Return the frames of a write with the request that the delivery puts after them, if any."""
         whole = line.boundary_reader.read(b"".join(one.data for one in frames)).whole
         following = line.noops.following(len(self.trace), whole=whole)
         self.carrier.changes += bool(following)

@@ -42,7 +42,7 @@ class NoopRequests:
 
     @property
     def only_last_due(self) -> bool:
-        """Whether nothing but the request behind the last write has no answer."""
+        """Whether nothing but the request after the last write has no answer."""
         return len(self._due) == 1 and self._due[0] is self._last
 
     @property
@@ -56,7 +56,7 @@ class NoopRequests:
         return [self._another(event)] if self._before else []
 
     def following(self, event: int, *, whole: bool) -> list[IntendedFrame]:
-        """Return the request behind a write that has one before, if one may stand there; `whole`: it is requests."""
+        """Return the request after a write that has one before, if one may stand there; `whole`: it is requests."""
         self._open = self._open and whole
         if not (self._before and self._open and self._codec.settled):
             return []

@@ -1,6 +1,6 @@
 """What a target may take while steps play: memory, descriptors, CPU and time, held against the limits of a case.
 
-A limit is for the growth from before the steps to behind them. Rounds are there for runtimes whose heap grows until it
+A limit is for the growth from before the steps to after them. Rounds are there for runtimes whose heap grows until it
 is collected, and for a machine that is busy for a moment: one round that keeps every limit is enough.
 """
 

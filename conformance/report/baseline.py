@@ -1,6 +1,6 @@
 """A baseline: the failures a project knows of. They do not fail a run, and a baseline that is out of date says so.
 
-One entry a line: the id of a case, or of a clause; `passes sometimes` behind it for one that is not always wrong; `#`
+One entry a line: the id of a case, or of a clause; `passes sometimes` after it for one that is not always wrong; `#`
 begins the reason. Blank lines and lines of `#` alone are kept.
 
 - A case forgives its own failures, under whatever segmentation, and those of cases that follow from it.
@@ -27,7 +27,7 @@ __all__ = [
 SHOWN = 10
 """Cases that a line names."""
 SOMETIMES = "passes sometimes"
-HEAD = "# Known failures: a case or clause a line, `passes sometimes` behind one that is not always wrong, # reason\n"
+HEAD = "# Known failures: a case or clause a line, `passes sometimes` after one that is not always wrong, # reason\n"
 
 
 class BaselineError(ValueError):

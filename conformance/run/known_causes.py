@@ -4,7 +4,7 @@ Something that `ENOUGH` cases sent which ended the server in one way, and that n
 what ends it: other cases that send it are held back. They are untestable because of it, and the restarts are left for
 others. A cause that took a quarter of all restarts is spent: from then on what each further case sends that ends the
 server so, and that fits best, is taken for it too, although some cases passed that sent it, if it fits well enough.
-Nobody looks for the case behind a further end of a spent cause.
+Nobody looks for the case after a further end of a spent cause.
 """
 
 from __future__ import annotations

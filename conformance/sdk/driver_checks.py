@@ -171,7 +171,7 @@ async def at_the_end(ground: OperationContext, hello: Hello) -> AsyncIterator[Ch
     for name in sorted(asked):
         if name in hello.operations:
             yield CheckResult(name, tuple(await ground.play(name)))
-            yield await connecting(ground, f"connect again behind {name}")
+            yield await connecting(ground, f"connect again after {name}")
         else:
             yield await _left_out(ground, name)
     try:

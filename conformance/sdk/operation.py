@@ -59,7 +59,7 @@ class OperationContext:
         (mine or self.stage.connections)[-1].say(data)
 
     def fields(self, operation: str) -> tuple[Request, dict[str, object]]:
-        """Return the request of an operation, and its fields beside those of what is sent behind it."""
+        """Return the request of an operation, and its fields beside those of what is sent after it."""
         parts = [self.samples.of(one) for one in self.plain.parts(operation)]
         return parts[0], {name: value for one in parts for name, value in self.plain.beside(one).items()}
 
@@ -191,7 +191,7 @@ class OperationContext:
         return [f"it sent {shown(taken.came, at)}, expected {shown(expected, at)}: they differ at byte {at}"]
 
     def _means(self, taken: Recorded, requests: Sequence[Request]) -> bool:
-        """Say whether what came says the same, written otherwise or with what is sent behind one request."""
+        """Say whether what came says the same, written otherwise or with what is sent after one request."""
         spoken = self.plain.protocol
         behind = [self.samples.of(rest) for one in requests if (rest := spoken.sdk.continued.get(type(one)))]
         for expected in ([*requests], [*requests, *behind]):

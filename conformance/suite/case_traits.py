@@ -274,7 +274,7 @@ def _number(spec: object, names: Mapping[str, object], otherwise: float) -> floa
 
 
 def last_request(steps: Sequence[AnyStep]) -> int | None:
-    """Return the number of the step behind whose request our side may end, when there is one.
+    """Return the number of the step after whose request our side may end, when there is one.
 
     Nothing is asked after it on any connection, and on its own only replies come.
     """

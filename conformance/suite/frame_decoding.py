@@ -1,4 +1,4 @@
-"""Reads the bytes of a frame through our own codec, on the kind of line and behind what went before it there."""
+"""Reads the bytes of a frame through our own codec, on the kind of line and after what went before it there."""
 
 from __future__ import annotations
 

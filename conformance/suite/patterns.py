@@ -234,7 +234,7 @@ def _match_bytes(matcher: Matcher, found: bytes, symbols: Symbols, field: str) -
             return "" if found == text.ljust(len(found), b"\0") else f"{describe(text)}, zero padded"
         case ZeroPadded():
             fits = b"\0" not in found.rstrip(b"\0")
-            return "" if fits else "with nothing but zero bytes behind the first one"
+            return "" if fits else "with nothing but zero bytes after the first one"
         case Size(wanted):
             return match_value(wanted, len(found), symbols, "size") and f"of size {as_written(wanted)}"
     raise _unfit(matcher, found, field)

@@ -54,7 +54,7 @@ class Segmentation:
     joins: bool = False
     """Each write stands between two harmless requests, in one segment with them."""
     half_closes: bool = False
-    """Our sending side ends right behind the last request."""
+    """Our sending side ends right after the last request."""
     respells: bool = False
     """Each request is written in another legal way, where the protocol has several."""
 
@@ -83,7 +83,7 @@ def _at_fields(size: int, boundaries: Boundaries) -> Iterable[int]:
 
 
 def _beside_fields(size: int, boundaries: Boundaries) -> Iterable[int]:
-    """One byte before and one behind each boundary, the end of the last field included, but never on one."""
+    """One byte before and one after each boundary, the end of the last field included, but never on one."""
     at = set(boundaries())
     return {beside for one in (*at, size) for beside in (one - 1, one + 1)} - at if at else ()
 
@@ -94,10 +94,10 @@ SEGMENTATIONS: Mapping[str, Segmentation] = {
         Segmentation("whole", "each write in one piece"),
         Segmentation("bytes", "byte by byte", _every_byte, GAP),
         Segmentation("fields", "cut at every field boundary", _at_fields, GAP),
-        Segmentation("beside", "cut one byte before and behind every field boundary", _beside_fields, GAP),
-        Segmentation("joined", "in one segment with a request before and one behind", joins=True),
+        Segmentation("beside", "cut one byte before and after every field boundary", _beside_fields, GAP),
+        Segmentation("joined", "in one segment with a request before and one after", joins=True),
         Segmentation("dripped", "byte by byte, slowly", _every_byte, SLOW_GAP),
-        Segmentation("half-closed", "our side ended right behind the last request", half_closes=True),
+        Segmentation("half-closed", "our side ended right after the last request", half_closes=True),
         Segmentation("spelled", "each request in another of its legal spellings, where it has several", respells=True),
     )
 }
@@ -124,7 +124,7 @@ class Carrier:
         return list(spellings.values())[self._spelling % len(spellings)]
 
     def pieces(self, data: bytes, boundaries: Boundaries, whole: int = 0) -> Sequence[tuple[bytes, float | None]]:
-        """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it.
+        """Return the pieces of one write, each with the seconds to wait after it; None: nothing is done to it.
 
         The first `whole` bytes stay in one piece.
         """

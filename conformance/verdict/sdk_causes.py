@@ -1,7 +1,7 @@
 """What failures of an SDK share with others of the same cause. Pure functions of the records of a run.
 
 An SDK meets a server that says everything on purpose, so one defect shows in many answers: a refusal that is missing
-for one request is missing for all, and what reads an answer wrong in a stream spoils whatever comes behind it.
+for one request is missing for all, and what reads an answer wrong in a stream spoils whatever comes after it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Key = tuple[object, ...]
 
 
 def with_spoiled(records: Sequence[Record]) -> list[Record]:
-    """Return the records; what went wrong behind a request that spoils the next answer rests on the play that shows it.
+    """Return the records; what went wrong after a request that spoils the next answer rests on the play that shows it.
 
     Such a play asks for that request and then for something else, and for nothing more. Where most requests seem to
     spoil the next answer, it is that one which is read wrongly, and nothing is reported.
@@ -61,7 +61,7 @@ def _spoiled(record: Record, found: Mapping[str, Record]) -> Record:
 def disturbers(records: Iterable[Record]) -> Mapping[str, str]:
     """Return record_id -> the answer that explains why an SDK went wrong within a stream of answers.
 
-    Either the answer at which it went wrong is read wrongly behind others, or the one before it ends at another place.
+    Either the answer at which it went wrong is read wrongly after others, or the one before it ends at another place.
     The answer that explains most of these plays is taken for all that it explains, then the next. Where answers spoil
     the next of their own kind, and several kinds do, it is none of them: the SDK reads no stream.
     """

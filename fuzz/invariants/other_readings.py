@@ -67,7 +67,7 @@ def check_runs_of_requests(make: Any, pieces: list[bytes]) -> None:
 
 
 def _events(connection: Connection) -> tuple[list[object], str | None]:
-    """Return the events that are there, and the text of the error behind them."""
+    """Return the events that are there, and the text of the error after them."""
     found: list[object] = []
     try:
         while (event := connection.next_event()) is not NEED_DATA:

@@ -180,7 +180,7 @@ class StoreCheck:
             self._end(name, str(answer.kind))
 
     def _send(self, step: RequestStep, name: str, requests: tuple[Request, ...]) -> bool:
-        """Send requests on a stream, as far as they may be sent now; return whether TLS begins behind them."""
+        """Send requests on a stream, as far as they may be sent now; return whether TLS begins after them."""
         written, begins_tls = self._written(name, requests)
         if not written:
             return False
@@ -258,7 +258,7 @@ class StoreCheck:
         self._await_replies(name)
 
     def _written(self, name: str, requests: tuple[Request, ...]) -> tuple[list[tuple[Request, bytes]], bool]:
-        """Return the requests that may be sent now, with their bytes, and whether TLS begins behind them.
+        """Return the requests that may be sent now, with their bytes, and whether TLS begins after them.
 
         Where requests depend on earlier ones, those up to an illegal one or to TLS; elsewhere all or none.
         """

@@ -27,7 +27,7 @@ FIELD_BY_FIELD = 0.5
 
 
 def _fields(edges: tuple[int, ...], size: int) -> Iterator[tuple[int, int]]:
-    """Yield (first byte, byte after it) of each field; behind the last one that can be read, of any short window."""
+    """Yield (first byte, byte after it) of each field; after the last one that can be read, of any short window."""
     yield from pairwise((0, *edges, size))
     begin = edges[-1] if edges else 0
     if size - begin > WIDTHS[-1]:

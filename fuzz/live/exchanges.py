@@ -165,7 +165,7 @@ class PlayedConnection:
 
     @property
     def asks_what_is_optional(self) -> bool:
-        """Whether it sent a request that a server may answer as it likes, which makes what came behind it uncertain."""
+        """Whether it sent a request that a server may answer as it likes, which makes what came after it uncertain."""
         optional = self.context.optional
         return bool(optional) and any(one.NAME in optional for one in self.requests)
 

@@ -57,7 +57,7 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
 
 
 def _take_the_rest(name: str, trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
-    """Read what is there on a connection that stays open; behind a reply also its end, if more replies are due."""
+    """Read what is there on a connection that stays open; after a reply also its end, if more replies are due."""
     line, wait = trace.now[name], 0.0
     for _ in range(MOST_READS):
         answer = yield Read(name, wait)

@@ -155,7 +155,7 @@ def _is_large(request: Request) -> bool:
 def broken(play: Play) -> Suspicion | None:
     """Report bytes that are no valid reply, as the connection monitor reads both directions.
 
-    Where a request was sent that may be answered in any way, the bytes behind it have no sure meaning.
+    Where a request was sent that may be answered in any way, the bytes after it have no sure meaning.
     """
     if play.death is not None:
         return None

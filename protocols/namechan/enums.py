@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class FrameType(IntEnum):
-    """The byte behind the length of a frame."""
+    """The byte after the length of a frame."""
 
     ERROR = 0
     PING = 1

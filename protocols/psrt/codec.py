@@ -20,7 +20,7 @@ _ENCRYPTIONS = frozenset(Encryption)
 
 
 class UnfinishedTopicError(MalformedFrameError):
-    """Raised for a datagram without 00 behind its topic, the one malformed datagram that is answered (facts 1.9)."""
+    """Raised for a datagram without 00 after its topic, the one malformed datagram that is answered (facts 1.9)."""
 
     def __init__(self, error: MalformedFrameError, op: int, login: bytes, password: bytes) -> None:
         super().__init__(error.code, error.message, error.at)
@@ -51,7 +51,7 @@ class Codec(codec.Codec):
     def decode_datagram(self, data: bytes) -> Datagram | Sealed:
         """Return what a client's datagram says.
 
-        Raises `UnfinishedTopicError` where a datagram in clear has no 00 behind its topic, `MalformedFrameError` for
+        Raises `UnfinishedTopicError` where a datagram in clear has no 00 after its topic, `MalformedFrameError` for
         any other that no server answers: another header, version or encryption, or a part missing (facts 1.9).
         """
         lead = self.layout(Datagram).lead

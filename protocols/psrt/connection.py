@@ -1,7 +1,7 @@
 """Both ends of PSRT's control and data sockets, sans-IO. A reply is framed by the oldest request still pending.
 
 A greeting with mode 01 turns the stream over to TLS: nothing is read or sent until `start_tls`. A server reads nothing
-behind a PUBLISH_REPL before it has answered, because the answer decides what follows means.
+after a PUBLISH_REPL before it has answered, because the answer decides what follows means.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PsrtConnection(Connection):
         return tuple(self._pending)
 
     def start_tls(self) -> bytes:
-        """Go on inside TLS, behind a greeting that asked for it; return what came behind it, the first bytes of TLS."""
+        """Go on inside TLS, behind a greeting that asked for it; return what came after it, the first bytes of TLS."""
         self._machine.move(Move.SECURED)
         buffer = self._buffer
         early = buffer.data[buffer.at : buffer.end] + bytes(buffer.gathered)
@@ -264,7 +264,7 @@ class DataServer(PsrtServer):
     requests = DATA
 
     def next_event(self) -> Event:
-        """As `PsrtServer.next_event`; what comes behind the token is dropped (facts 1.7)."""
+        """As `PsrtServer.next_event`; what comes after the token is dropped (facts 1.7)."""
         if self.state is State.OPEN and self._buffer:
             self._buffer.drop()
         return super().next_event()

@@ -52,7 +52,7 @@ class _Datagrams(Connection):
             self._ended = True
 
     def next_event(self) -> Event:
-        """Return the next datagram's message; `RemoteProtocolError` for one that is none, those behind it stay good."""
+        """Return the next datagram's message; `RemoteProtocolError` for one that is none, those after it stay good."""
         if not self._came:
             if not self._ended or self._end_given:
                 return NEED_DATA

@@ -1,4 +1,4 @@
-"""AES-GCM of encrypted datagrams: 12-byte nonce, 16-byte tag behind the ciphertext, nothing else authenticated (P22).
+"""AES-GCM of encrypted datagrams: 12-byte nonce, 16-byte tag after the ciphertext, nothing else authenticated (P22).
 
 A login's key has 32 bytes; AES-128 takes the first 16 of them. The cipher is `cryptography`'s, imported when used.
 """
@@ -18,7 +18,7 @@ class OpeningError(Exception):
 
 
 def seal(*, key: bytes, nonce: bytes, encryption: int, of: bytes) -> bytes:
-    """Return the ciphertext of `of` with its tag behind it; `LocalProtocolError` for a key or nonce of another size.
+    """Return the ciphertext of `of` with its tag after it; `LocalProtocolError` for a key or nonce of another size.
 
     `key` is the login's (16 bytes are enough for AES-128).
     """

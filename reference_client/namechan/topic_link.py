@@ -36,7 +36,7 @@ class TopicLink(WatchedLink, MatchedLink):
         self._first_line: Connect | None = None
 
     def greet(self, client_id: bytes) -> asyncio.Future[Reply]:
-        """Say the version, and who connects as soon as the server speaks it: a Ping may come behind its answer.
+        """Say the version, and who connects as soon as the server speaks it: a Ping may come after its answer.
 
         Return a future of that answer. Raises ClosedError if the connection has ended.
         """

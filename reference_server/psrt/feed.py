@@ -43,7 +43,7 @@ class Feed:
     def push(self, frame: bytes) -> None:
         """Queue a message; it is written once the current request is answered.
 
-        A reader behind which too many messages or bytes wait is closed; a single message may have any size.
+        A reader after which too many messages or bytes wait is closed; a single message may have any size.
         """
         if self._is_over:
             return
@@ -96,7 +96,7 @@ class Feed:
         """Return the instant, monotonic ns, at which a beacon may be due next (P17)."""
         if self._state.rules.beacon_by_silence:
             due, spoken = self._last + self.interval_ns, self._last != self._due
-            # behind a message it is due then, however late the timer is; beacons that were missed are not made up
+            # after a message it is due then, however late the timer is; beacons that were missed are not made up
             return due if due > now or (spoken and due > self._due) else now + self.interval_ns
         while self._tick <= now:
             self._tick += self.interval_ns

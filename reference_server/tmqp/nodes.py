@@ -126,7 +126,7 @@ class MasterSession(Session):
         self._state.nodes[self._node] = None
 
     def _push(self, frame: bytes) -> None:
-        """Write a frame; a master behind which too much waits is disconnected."""
+        """Write a frame; a master after which too much waits is disconnected."""
         if self._is_over:
             return
         if not self._waits:

@@ -233,7 +233,7 @@ class DropsWhatItReads(DataServer):
 
 
 class Remembers(DatagramServer):
-    """Refuses what comes behind a datagram that was refused."""
+    """Refuses what comes after a datagram that was refused."""
 
     refused = False
 

@@ -58,7 +58,7 @@ class CancelsNothing(Scheduler[ScheduledRecord]):
 
 
 class KeepsBuckets(Scheduler[ScheduledRecord]):
-    """Leaves the buckets behind that cancelled records have emptied."""
+    """Leaves the buckets after that cancelled records have emptied."""
 
     def _tidy(self, bucket: Any) -> None:
         """Do nothing."""

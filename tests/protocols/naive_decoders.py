@@ -1,7 +1,7 @@
 """Second, naive decoders: written from the facts about the bytes, byte by byte, without a line of the codec.
 
 A round trip alone cannot find a wrong width or offset, since both directions follow one layout. Each decoder returns
-(name of the message, field -> value, offset behind it).
+(name of the message, field -> value, offset after it).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _connection(take: Cursor) -> dict[str, Any]:
 
 
 def _fragments(take: Cursor, row: Callable[[], dict[str, Any]], text: str = "") -> list[dict[str, Any]]:
-    """Return the fragments of a table; `text` names the field of the bytes behind the rows of a fragment."""
+    """Return the fragments of a table; `text` names the field of the bytes after the rows of a fragment."""
     found = []
     for _ in range(take.number(8)):
         number = take.number(8)

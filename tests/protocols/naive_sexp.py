@@ -52,7 +52,7 @@ class Characters:
 
 
 def skip(text: Characters, *, lines: bool, may_end: bool = False) -> None:
-    """Skip what says nothing; line ends, too, and expressions behind `#;`, with `lines`."""
+    """Skip what says nothing; line ends, too, and expressions after `#;`, with `lines`."""
     while not (may_end and text.is_over()):
         one = text.peek()
         if one in SPACE.decode() or (one == "\n" and lines):
@@ -168,7 +168,7 @@ def requests(data: bytes, *, publishes: bool = True, hook: bool = False) -> tupl
 
 
 def begin(text: Characters) -> None:
-    """Skip empty lines, comments and dropped expressions before a request; all may be over behind a line end."""
+    """Skip empty lines, comments and dropped expressions before a request; all may be over after a line end."""
     while True:
         while text.peek() == "\n":
             text.take()
@@ -395,5 +395,5 @@ def alone(data: bytes) -> Tree:
     except PartialError:
         raise RefusedError("no whole expression") from None
     if not text.is_over():
-        raise RefusedError("something behind it")
+        raise RefusedError("something after it")
     return read

@@ -54,9 +54,9 @@ def test_what_is_read(text: bytes, found: Tree) -> None:
     [
         (b")", 0, "expected an expression"),
         (b"(a))", 3, "expected an expression, got"),
-        (b"(a #;)", 5, "behind #;"),
-        (b"(a #;(b #;) c)", 10, "behind #;"),
-        (b"(a #;(#; #; b) c)", 13, "behind #;"),
+        (b"(a #;)", 5, "after #;"),
+        (b"(a #;(b #;) c)", 10, "after #;"),
+        (b"(a #;(#; #; b) c)", 13, "after #;"),
         (b'("\\q")', 2, "an escape"),
         (b'("\\1x3")', 2, "digits"),
         (b'("\\x4g")', 2, "digits"),
@@ -68,7 +68,7 @@ def test_what_is_read(text: bytes, found: Tree) -> None:
         (b"", 0, "whole"),
         (b'"a', 2, "whole"),
         (b"#| a", 4, "whole"),
-        (b"a b", 2, "nothing behind"),
+        (b"a b", 2, "nothing after"),
     ],
 )
 def test_what_is_refused_and_where(text: bytes, at: int, why: str) -> None:

@@ -88,7 +88,7 @@ class Inside:
             self.incoming.write(await self.reader.read(65536))
 
     async def begins(self, lead: bytes = b"") -> None:
-        """Begin, the first of the handshake right behind `lead`, and take the greeting."""
+        """Begin, the first of the handshake right after `lead`, and take the greeting."""
         await self.does(lambda: self.tls.do_handshake() or True, lead)
         assert await self.does(lambda: self.tls.read(100)) == GREETING
 

@@ -144,7 +144,7 @@ class Follower:
         if one[0] == before + 1 or not (before or self._how == "replay"):
             return []
         kind = "a replay" if self._how == "replay" else "what came live"
-        detail = f"in {kind} of {self._queue.name.decode()} id {one[0]} came behind {before}"
+        detail = f"in {kind} of {self._queue.name.decode()} id {one[0]} came after {before}"
         promise = "once" if one[0] <= before else "ids"
         return [BrokenPromise(promise, detail, one[0], self.connection.evidence(one[0]))]
 

@@ -55,7 +55,7 @@ def _undamaged(queue: TestedQueue, known: KnownMessages, found: Replayed) -> lis
 
 @dataclass(frozen=True)
 class _InPlace:
-    """Judges what is left of `bodies`, which were published one behind the other: what is lost moves no id."""
+    """Judges what is left of `bodies`, which were published one after the other: what is lost moves no id."""
 
     bodies: list[bytes]
 
@@ -137,7 +137,7 @@ def _waiting_until(run: DurabilityRun, queue: TestedQueue, name: str, *, is_kill
     following, _ = run.read(queue.name, "follow")
     last = found[-1][0] if found else 0
     if [number for number, _ in following] != [last + 1]:
-        detail = f"expected id {last + 1} behind {last}, got {following[:1]}"
+        detail = f"expected id {last + 1} after {last}, got {following[:1]}"
         more += run.witnessed([BrokenPromise("ids", detail)])
     run.lives.rest(SETTLED)
     return breaches + more
@@ -251,7 +251,7 @@ def _without_gap(queue: TestedQueue, found: Replayed) -> list[BrokenPromise]:
     if queue.keeps is not Keeps.SEEN or not numbers or numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         return []
     at = next(at for at, number in enumerate(numbers) if number != numbers[0] + at)
-    return [BrokenPromise("ids", f"behind {numbers[at - 1]} comes {numbers[at]}", numbers[at])]
+    return [BrokenPromise("ids", f"after {numbers[at - 1]} comes {numbers[at]}", numbers[at])]
 
 
 def _serves(run: DurabilityRun) -> list[BrokenPromise]:

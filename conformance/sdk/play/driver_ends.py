@@ -25,7 +25,7 @@ LOST = "lost"
 ENOUGH = 4
 """Cases in which something was not done, and none in which it was, after which others that ask for it are held back."""
 SPOILS = "spoils"
-"""What a record keeps of a request behind which the next answer went wrong."""
+"""What a record keeps of a request after which the next answer went wrong."""
 A_PUSH = "the event message"
 """What is expected where a push is to be reported."""
 A_MESSAGE = b'"event": "message"'
@@ -81,7 +81,7 @@ def signature_of(outcome: Outcome) -> Signature | None:
 
 
 def spoils(case: Case, outcome: Outcome) -> str:
-    """Return the request behind which a case that only asks, one thing after the other, stopped; "" where it did not.
+    """Return the request after which a case that only asks, one thing after the other, stopped; "" where it did not.
 
     The request itself was answered well, so what it leaves of its answer is in the way of the next one.
     """

@@ -1,7 +1,7 @@
 """The greeting of an SDK that connects again: what it asked before it was connected the first time, once more.
 
 No document forbids an SDK to ask by itself who it is, or to log in, on each connection it makes. So what it asked on
-its first one may come first on a later one, too, and is answered in the same way. The case begins behind it.
+its first one may come first on a later one, too, and is answered in the same way. The case begins after it.
 """
 
 from __future__ import annotations

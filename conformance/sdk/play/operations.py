@@ -256,7 +256,7 @@ class SdkOperations:
             return
         self._blame(step, found.field)
         self.misread = found.misread
-        after = f" behind the answer to {self.at.after}" if self.at.after else ""
+        after = f" after the answer to {self.at.after}" if self.at.after else ""
         raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{after})", found.got)
 
     def _event(self, name: str, push: Push) -> ActionGenerator:

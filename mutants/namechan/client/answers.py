@@ -12,11 +12,11 @@ REFUSED = "raise _refused(request, reply)"
 READ = "return message_of(read_sexp(buf[begin:end]), known.get), end"
 POPPED = "_, waiting = self._asked.pop(id(self._codec.answered), (None, None))"
 MUTANTS = (
-    mutant("record-behind-constructor-unread", "A record behind its constructor is not read.", "8 9",
+    mutant("record-behind-constructor-unread", "A record after its constructor is not read.", "8 9",
            edit("_record_codec", KNOWN, 'known = {b"": layout}')),
     mutant("record-alone-unread", "A record that stands alone is not read.", "8 9",
            edit("_record_codec", KNOWN, "known = {layout.message.NAME.capitalize().encode(): layout}")),
-    mutant("constructor-of-subscribed-for-both", "Unsubscribed is read only behind the constructor Subscribed.", "9",
+    mutant("constructor-of-subscribed-for-both", "Unsubscribed is read only after the constructor Subscribed.", "9",
            edit("_record_codec", KNOWN, 'known = {b"": layout, b"Subscribed": layout}')),
     mutant("topic-id-signed", "A topic id has 31 bits.", "8 15", answered("SUBSCRIBED", "id", "reply.id & 0x7FFFFFFF")),
     mutant("topic-id-of-16-bits", "A topic id has 16 bits.", "8 15", answered("SUBSCRIBED", "id", "reply.id & 0xFFFF")),

@@ -47,7 +47,7 @@ MUTANTS = (
     mutant("ping-is-handed-on", "A Ping is handed on as a message.", "18",
            edit("TopicLink._pushed", ACK, ACK, "from wireproof.protocols.namechan.replies import Message as M",
                 "self._hand_on(M(0, 0, push.time.to_bytes(4, 'big')))")),
-    mutant("ping-subscribes", "Behind a Ping the topics are subscribed again.", "18 17",
+    mutant("ping-subscribes", "After a Ping the topics are subscribed again.", "18 17",
            edit("TopicLink._pushed", ACK, ACK, "from wireproof.protocols.namechan.requests import Subscribe",
                 "for one in self.names.values(): self.send_unanswered([Subscribe(one)])")),
     mutant("errors-kept", "An Error that answers nothing is the answer to the next request.", "21",

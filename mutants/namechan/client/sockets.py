@@ -27,7 +27,7 @@ MUTANTS = (
            edit("Client._prepare", GREETED, "try: " + GREETED, "except ConnectionError: return")),
     mutant("another-version-stays-open", "A connection with another version is given up and left open.", "3",
            edit("ServerConnection._dial", "link.abort()", "pass")),
-    mutant("connects-after-minus-one", "Behind -1 the client sends its Connect.", "3",
+    mutant("connects-after-minus-one", "After -1 the client sends its Connect.", "3",
            edit("TopicLink._answer", "if version == VERSION and", "if"),
            edit("Client._prepare", UNSUPPORTED, "if reply.version == UNSUPPORTED and not await asyncio.sleep(0.5):")),
     mutant("hangs-on-close", "What waits when the connection is lost waits on.", "22",

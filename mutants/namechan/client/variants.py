@@ -28,7 +28,7 @@ VARIANTS = (
     spelled("spelled-in-hexadecimal", "Every atom is in quotes, its bytes in hexadecimal.", "hexadecimal"),
     spelled("spelled-in-lower-case", "Constructors begin with a small letter.", "lower-case"),
     spelled("spelled-with-comments", "Expressions that are comments stand between the atoms.", "expression-comments"),
-    mutant("blank-lines-between", "An empty line stands behind each line.", "",
+    mutant("blank-lines-between", "An empty line stands after each line.", "",
            edit("NamechanClient.send", "data = self.codec.encode(message)",
                 "data = self.codec.encode(message) + (b'' if message.NAME == 'VERSION' else b'\\n')")),
     mutant("connects-at-once", "Version and Connect are sent together.", "",

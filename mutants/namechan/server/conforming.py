@@ -22,7 +22,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("pings-at-once", "A client is pinged when it connects.",
           edit("LineHandlers.connect", "return None",
                'session.push(session.connection.send(__import__("wireproof.protocols.namechan.replies", fromlist=["Ping"]).Ping(session.state.clock.wall_ns() // 10**9)))', "return None")),
-    legal("constructors", "Records stand behind their constructors.",
+    legal("constructors", "Records stand after their constructors.",
           edit("_record_codec", "return layout.lead + text_of(layout, message)", 'return layout.lead + b"(" + layout.message.NAME.capitalize().encode() + text_of(layout, message) + b")"')),
     legal("fields-in-another-order", "Records have the name first.",
           edit("_record_codec", "return layout.lead + text_of(layout, message)",

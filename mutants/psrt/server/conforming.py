@@ -23,7 +23,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("pushes-in-two-pieces", "A push is written in two pieces.",
            edit("Feed.flush", "self._write(data)",
                 r'stop = data.find(b"\0", 6) + 1; self._write(data[:stop]); data[stop:] and self._write(data[stop:])')),
-    legal("answers-byte-by-byte", "Answers behind the login are written byte by byte.",
+    legal("answers-byte-by-byte", "Answers after the login are written byte by byte.",
            edit("PsrtSession.flush", "self._write(data)",
                 "[self._write(data[at : at + 1]) for at in range(len(data))] if self.client is not None else "
                 "self._write(data)")),

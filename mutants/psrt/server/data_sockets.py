@@ -49,7 +49,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("data-socket-ends-its-session", "The session ends with its data socket.", f"ATTACH-12 {REUSED}",
            after("PsrtSession.connection_lost", "client.data = None",
                  "[one.end() for one in list(self.state.sessions) if one.client is client]")),
-    mutant("data-socket-reads-on", "What comes on a data socket behind the token closes it.", "ATTACH-14",
+    mutant("data-socket-reads-on", "What comes on a data socket after the token closes it.", "ATTACH-14",
            first("PsrtSession.data_received", "if self.feed is not None: self.end()")),
     mutant("messages-kept-for-a-data-socket", "What is published without a data socket is kept for it.",
            "ATTACH-13 PUBLISH-18",

@@ -64,7 +64,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=taking(Datagram, message=lambda message: message.partition(b"\0")[0])),
     mutant("datagram-priority-7f", "A datagram is published with the priority 7F.", "DATAGRAM-24 DATAGRAM-31",
            handlers=taking(Datagram, priority=lambda priority: 0x7F)),
-    mutant("datagram-without-00-published", "A datagram without 00 behind its topic is published with no message.",
+    mutant("datagram-without-00-published", "A datagram without 00 after its topic is published with no message.",
            "DATAGRAM-13 SEALED-15",
            first("Codec.decode_datagram",
                  r'data = data + b"\0" if data[4:5] == b"\0" and data.count(0, 5) == 2 else data')),

@@ -36,7 +36,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "ACCOUNT-1 LOGIN-6", first("Accounts._is_right", "password = password.lower()")),
     mutant("login-password-ends-at-its-00", "A password ends at its first 00.", "LOGIN-13 ACCOUNT-1 LOGIN-6",
            edit("ControlRequests.login", "request.password,", r'request.password.partition(b"\0")[0],')),
-    mutant("login-split-at-the-last-00", "The password is what stands behind the last 00 of a login.",
+    mutant("login-split-at-the-last-00", "The password is what stands after the last 00 of a login.",
            "LOGIN-13 ACCOUNT-1 LOGIN-6",
            edit("ControlRequests.login", "request.password,", r'request.password.rpartition(b"\0")[2],')),
     mutant("login-bytes-left-out", "Bytes of a login that are no UTF-8 are left out.", "LOGIN-10",

@@ -18,7 +18,7 @@ def _shorter(frame: bytes) -> bytes:
 
 
 MUTANTS: tuple[ServerMutant, ...] = (
-    mutant("push-len-without-00", "The LEN of a push does not count the 00 behind the topic.",
+    mutant("push-len-without-00", "The LEN of a push does not count the 00 after the topic.",
            f"MESSAGE-3 {EVERY} MESSAGE-1 STARTTLS-13", state=pushing(lambda message, state: _shorter(state.codec.encode(message)))),
     mutant("push-priority-7f", "Every push has the priority 7F.",
            "MESSAGE-2 REPL_DATA-3 DATAGRAM-24 SEALED-17 PUBLISH-20 MESSAGE-4",

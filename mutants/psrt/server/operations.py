@@ -45,7 +45,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("error-closes-everybody", "An error of one client closes all connections.",
            "ROBUSTNESS-8 LIMIT-8 ROBUSTNESS-2 ROBUSTNESS-7 LOGIN-19 FRAMING-6",
            first("PsrtSession.refuse", "[one.end() for one in list(self.state.sessions) if one is not self]")),
-    mutant("lengths-big-endian", "LEN stands high byte first, in requests behind the login and in pushes.",
+    mutant("lengths-big-endian", "LEN stands high byte first, in requests after the login and in pushes.",
            "FRAMING-1 SUBSCRIBE-2 SUBSCRIBE-5 UNSUBSCRIBE-2 UNSUBSCRIBE-3 PUBLISH-3 PUBLISH-6 MESSAGE-1 "
            "MESSAGE-3 PUBLISH_REPL-1 PUBLISH_REPL-2 PUBLISH_REPL-3 REPL_DATA-1 LIMIT-2 LIMIT-3 LIMIT-5 "
            "MESSAGE-12 DATAGRAM-7 SEALED-8 SEALED-17 UNSUBSCRIBE-5",

@@ -14,10 +14,10 @@ __all__ = ["MUTANTS"]
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("publish-len-of-2-bytes", "The LEN of PUBLISH has 2 bytes.", "PUBLISH-3 FRAMING-2 PUBLISH-6",
            profile=field_kind(Publish, "topic", Split(U16))),
-    mutant("publish-priority-behind-len", "The priority of PUBLISH stands behind LEN.",
+    mutant("publish-priority-behind-len", "The priority of PUBLISH stands after LEN.",
            "PUBLISH-2 PUBLISH-3 LIMIT-5 PUBLISH-6 PUBLISH-13 ATTACH-15 STARTTLS-4",
            profile=order(Publish, "topic", "priority", "message")),
-    mutant("publish-split-at-the-last-00", "The message of PUBLISH begins behind the last 00.", "PUBLISH-4 MESSAGE-5",
+    mutant("publish-split-at-the-last-00", "The message of PUBLISH begins after the last 00.", "PUBLISH-4 MESSAGE-5",
            first("ControlRequests.publish",
                  r'head, _, rest = (request.topic + b"\0" + request.message).rpartition(b"\0"); request = '
                  r'Publish(request.priority, head.replace(b"\0", b"/"), rest)')),

@@ -1,4 +1,4 @@
-"""Mutants of replication: PUBLISH_REPL and the message behind it."""
+"""Mutants of replication: PUBLISH_REPL and the message after it."""
 
 from __future__ import annotations
 

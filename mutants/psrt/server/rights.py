@@ -63,7 +63,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("rights-of-the-topic-as-written", "Rights to subscribe are looked at before the topic is normalised.",
            "ACL-10 TOPIC-4 ACL-5", edit("ControlRequests.subscribe", "may_subscribe(mask)", "may_subscribe(item)"),
            profiles=("1",)),
-    mutant("rights-behind-hash", "A mask of rights with something behind # grants nothing.", "ACL-7 ACL-8 ACL-1 ACL-4",
+    mutant("rights-behind-hash", "A mask of rights with something after # grants nothing.", "ACL-7 ACL-8 ACL-1 ACL-4",
            edit("Rights.may_subscribe", "in self.sub", 'in self.sub if granted != ("m", "#")')),
     mutant("rights-not-of-anybody", "Anonymous clients may do nothing.",
            "ACL-15 SUBSCRIBE-5 PUBLISH-6 PUBLISH-7 SUBSCRIBE-6 DATAGRAM-5 SEALED-6 DATAGRAM-2 SUBSCRIBE-8 "

@@ -83,7 +83,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("sealed-priority-7f", "What is sealed is published with the priority 7F.", "SEALED-17",
            edit("DatagramRequests.sealed", "content = _content(self._state.codec, opened)",
                 r'content = _content(self._state.codec, opened[:1] + b"\x7f" + opened[2:])')),
-    mutant("sealed-without-00-published", "Content without 00 behind its topic is published with no message.",
+    mutant("sealed-without-00-published", "Content without 00 after its topic is published with no message.",
            "SEALED-15",
            edit("DatagramRequests.sealed", "content = _content(self._state.codec, opened)",
                 r'content = _content(self._state.codec, opened if b"\0" in opened[2:] else opened + b"\0")')),

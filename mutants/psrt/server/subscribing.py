@@ -94,7 +94,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "SUBSCRIBE-15 FRAMING-9 ATTACH-15", handlers=instead_of_closing(Subscribe, lambda ask: ERROR)),
     mutant("unsubscribe-no-utf-8-answered-ff", "UNSUBSCRIBE of what is no UTF-8 is answered FF.",
            "UNSUBSCRIBE-13 FRAMING-9", handlers=instead_of_closing(Unsubscribe, lambda ask: ERROR)),
-    mutant("subscribe-goes-on-behind-a-bad-one", "SUBSCRIBE skips a bad topic and subscribes those behind it.",
+    mutant("subscribe-goes-on-behind-a-bad-one", "SUBSCRIBE skips a bad topic and subscribes those after it.",
            "SUBSCRIBE-12 SUBSCRIBE-11", handlers=with_handler(Subscribe, _each_by_itself)),
     mutant("subscribe-rolls-back", "SUBSCRIBE with a bad topic subscribes nothing.", "SUBSCRIBE-11",
            handlers=with_handler(Subscribe, _all_or_nothing)),

@@ -16,7 +16,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                  r'self._write((b"\xee\xab" if self.is_data else b"\xee\xaa") + b"\1\0"); self.is_announced = True'),
            edit("PsrtSession.answer", "self._out.append(answer)",
                 'self._out.append(b"" if vars(self).pop("is_announced", False) else answer)')),
-    mutant("tls-takes-clear-text", "Clear text behind EE AA 01 is taken for what came inside TLS.",
+    mutant("tls-takes-clear-text", "Clear text after EE AA 01 is taken for what came inside TLS.",
            "STARTTLS-7 STARTTLS-6",
            edit("PsrtSession.secure", "self.peer.secure(self.connection.start_tls())",
                 r'early = self.connection.start_tls(); is_clear = early[:1] not in (b"", b"\x16")',

@@ -100,7 +100,7 @@ def _rest_of_empty(mask: str, topic: str) -> bool:
 
 
 def _after_rest(mask: str, topic: str) -> bool:
-    """Say whether what stands behind # is not the end of the topic."""
+    """Say whether what stands after # is not the end of the topic."""
     after = mask.partition("/#/")[2] if "/#/" in mask else ""
     return bool(after) and not topic.endswith("/" + after)
 
@@ -181,7 +181,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "TOPIC-16 TOPIC-17 TOPIC-14 TOPIC-25 MESSAGE-8", state=_but(_rest_of_empty)),
     mutant("hash-leaves-out-dollar", "The mask # does not match topics that begin with $.", "TOPIC-17",
            state=_but(lambda mask, topic: topic.startswith("$") and mask[:1] in (ONE, REST))),
-    mutant("hash-with-something-behind-it", "What stands behind # in a mask must end the topic.",
+    mutant("hash-with-something-behind-it", "What stands after # in a mask must end the topic.",
            "TOPIC-18 UNSUBSCRIBE-15 ACL-7", state=_but(_after_rest)),
     mutant("plus-matches-no-level", "The mask a/+ matches the topic a.",
            "TOPIC-11 TOPIC-10 TOPIC-12 TOPIC-13 MESSAGE-9", state=_also(_none_at_the_end)),

@@ -62,7 +62,7 @@ def _per_profile(suffix: str, starts: str, row: str, count: str) -> tuple[Server
 MUTANTS: tuple[ServerMutant, ...] = (
     *_per_profile("", "CHANNELS-2", "CHANNELS-4", "CHANNELS-9"),
     *_per_profile("-7.3.2", "CHANNELS-3", "CHANNELS-5", "CHANNELS-10"),
-    mutant("channels-names-within-rows", "Each channel name stands behind its row.",
+    mutant("channels-names-within-rows", "Each channel name stands after its row.",
            "CHANNELS-11 CHANNELS-4 CHANNELS-5 FRAGMENT-2 FRAGMENT-7",
            handlers=_laid_out(lambda rows, names: [one for pair in zip(rows, names, strict=True) for one in pair])),
     mutant("channels-names-reversed", "The channel names stand in the opposite order of their rows.",

@@ -149,7 +149,7 @@ MUTANTS = (
            "Among others, an UPDATE of a quota is answered before other connections can see it.", "CONCURRENCY-3",
            state=Hiding, handlers=hidden_updates(from_others=True, delay=2 * MILLISECOND)),
     mutant("update-overtaken",
-           "Among others, an UPDATE of a quota acts after the QUERYs sent behind it in the same segment.",
+           "Among others, an UPDATE of a quota acts after the QUERYs sent after it in the same segment.",
            "CONCURRENCY-2", state=Hiding, handlers=hidden_updates(from_others=False, delay=0)),
 )
 # fmt: on

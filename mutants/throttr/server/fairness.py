@@ -42,7 +42,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            after("State.__init__", "self.store = Store(clock)", "self.store.server = self"),
            first("Store.remove", "server, now = self.server, self.server.clock.monotonic_ns()",
                  "if record.due <= now: server.busy_until = max(vars(server).get('busy_until', 0), now) + 20_000_000")),
-    mutant("address-with-leftovers", "Behind IP stand bytes left from elsewhere.", "ROBUSTNESS-18",
+    mutant("address-with-leftovers", "After IP stand bytes left from elsewhere.", "ROBUSTNESS-18",
            handlers=shown(ip=lambda row, ask: row.ip[:-1] + b"\xc3")),
     mutant("value-with-leftovers", "A value after a long one under its key ends as that one did.",
            "ROBUSTNESS-18 SET-8",

@@ -24,7 +24,7 @@ def info_with(**fields: Callable[[Any, Ask], int | bytes]) -> HandlerPatch:
 
 
 MUTANTS: tuple[ServerMutant, ...] = (
-    mutant("info-eats-a-byte", "INFO takes the byte behind it when it comes again in one segment.",
+    mutant("info-eats-a-byte", "INFO takes the byte after it when it comes again in one segment.",
            "INFO-1 FRAMING-3 ROBUSTNESS-7", handlers=eating_again(Info)),
     mutant("info-timestamp-of-the-connection", "TIMESTAMP counts from the start of the asking connection.", "INFO-4",
            handlers=info_with(timestamp=lambda reply, ask: (ask.state.wall(ask.now) - ask.session.connected_at) // 10**9)),
@@ -85,7 +85,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("rows-count-in-tens", "A connection row counts on in steps of ten once it has reached ten.",
            "METRICS-13 CONNECTIONS-22",
            edit("ServerRequests._row", "counts[kind] for", "counts[kind] // 10 * 10 or counts[kind] for")),
-    mutant("requests-behind-info-not-counted", "Requests that came in one segment behind an INFO are not counted.",
+    mutant("requests-behind-info-not-counted", "Requests that came in one segment after an INFO are not counted.",
            "METRICS-13 INFO-6 INFO-8 CONNECTIONS-22",
            edit("ThrottrSession._answer_any", "self.fresh[data[at]] += 1",
                 SEGMENT,

@@ -108,7 +108,7 @@ class _Listing:
     def layouts(self) -> Iterator[ServerMutant]:
         """Yield what goes wrong in how rows and names are written."""
         reply, fragment, row = LISTINGS[self.kind]
-        yield self.one("eats-a-byte", f"{self.kind.NAME} takes the byte behind it when it comes again in one segment.",
+        yield self.one("eats-a-byte", f"{self.kind.NAME} takes the byte after it when it comes again in one segment.",
                   "type FRAMING-3 ROBUSTNESS-7", handlers=eating_again(self.kind))
         for shape in ("bare", "led"):
             yield self.one(f"count-of-4-bytes-{shape}", f"The fragment count of {self.kind.NAME} is 4 bytes.", shape,
@@ -193,7 +193,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("RecordRequests.stat", r"key = key.partition(b'\0')[0]")),
     mutant("stat-key-trimmed", "STAT leaves blanks and line ends off a key.", "STAT-3 RECORD-4",
            first("RecordRequests.stat", "key = key.strip()")),
-    mutant("stat-eats-a-byte", "STAT takes the byte behind its key when it comes again in one segment.",
+    mutant("stat-eats-a-byte", "STAT takes the byte after its key when it comes again in one segment.",
            "STAT-3 FRAMING-3 ROBUSTNESS-7", handlers=eating_again(Stat)),
     mutant("stat-minute-exchanged", "STAT tells the writes of the last minute before its reads.",
            "STAT-5 STAT-6 METRICS-9",
@@ -204,7 +204,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("stat-by-prefix", "STAT of no record answers for one whose key begins so.", "STAT-10 RECORD-3",
            before("RecordRequests.stat", "return DENIED",
                   "if any(one.key.startswith(key) for one in self._store.live(self._state.now)): return self._pack_stat(0, 0, 0, 0)")),
-    mutant("stat-behind-stat-without-status", "STAT right behind another STAT is answered without its status byte.",
+    mutant("stat-behind-stat-without-status", "STAT right after another STAT is answered without its status byte.",
            "STAT-4",
            edit("_handler.handle", "return call(*msgspec.structs.astuple(request))",
                 "answer, last = call(*msgspec.structs.astuple(request)), vars(session).get('last')",

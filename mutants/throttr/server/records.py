@@ -57,13 +57,13 @@ def _read(kind: type[Request], size: str, miss: str, body: str, ttl_type: str, t
     def one(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
         return mutant(f"{kind.NAME.lower()}-{name}", f"{kind.NAME} {description}", clauses, *edits, **patches)
 
-    yield one("eats-a-byte-when-found", "that finds a record takes the byte behind its key, where one has come.",
+    yield one("eats-a-byte-when-found", "that finds a record takes the byte after its key, where one has come.",
               f"{size} ROBUSTNESS-5 ROBUSTNESS-7", handlers=eating_a_byte(kind, lambda answer: answer != DENIED))
     yield one("miss-answered-as-the-hit-before",
               "of a missing key that follows one of a record in one segment is answered as that.",
               f"{miss} ROBUSTNESS-18", handlers=with_handler(kind, missing_as_before))
     yield one("answer-a-byte-longer-after-many",
-              "answers a zero byte behind every tenth answer to what came in one segment.", f"{body} ROBUSTNESS-7",
+              "answers a zero byte after every tenth answer to what came in one segment.", f"{body} ROBUSTNESS-7",
               handlers=with_handler(kind, longer_after_many))
     yield one("finds-in-an-empty-store", "answers 01 and zeros as long as no record is stored.",
               " ".join(reversed(miss.split())), first(method, NOTHING))
@@ -101,7 +101,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("RecordRequests.insert", "opened = self._state.wall(self._state.now) - self.asker.connected_at"),
            edit("RecordRequests.insert", "now + ttl * unit", "now + ttl * unit - opened")),
     mutant("insert-eats-a-byte-when-refused",
-           "INSERT that is refused takes the byte behind its key for a part of itself, where one has come.",
+           "INSERT that is refused takes the byte after its key for a part of itself, where one has come.",
            "INSERT-6 ROBUSTNESS-5 ROBUSTNESS-7", handlers=eating_a_byte(Insert, lambda answer: answer == DENIED)),
     mutant("insert-stores-nothing", "INSERT answers 01 and stores nothing.", "INSERT-7 INSERT-8 INSERT-2 INSERT-3",
            before("RecordRequests.insert", "return ACCEPTED", "self._store.remove(self._get(key))")),
@@ -170,7 +170,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("get-finds-counters", "GET of a counter answers 01 and an empty value.", "GET-12", profiles=V710,
            rules={"get_finds_counters": True}),
     mutant("purge-eats-a-byte-when-done",
-           "PURGE that removes a record takes the byte behind its key for a part of itself, where one has come.",
+           "PURGE that removes a record takes the byte after its key for a part of itself, where one has come.",
            "PURGE-3 ROBUSTNESS-5 ROBUSTNESS-7", handlers=eating_a_byte(Purge, lambda answer: answer == ACCEPTED)),
     mutant("purge-leaves-counters", "PURGE of a counter answers 01 and leaves it.",
            "PURGE-5 PURGE-4 PURGE-7 PURGE-8 LIST-14",
@@ -210,7 +210,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("RecordRequests.purge", "self.purged = vars(self).get('purged', 0) + 1",
                  "oldest = next(self._store.live(self._state.now), None)",
                  "if self.purged % 10 == 0 and oldest and oldest.key != key: self._store.remove(oldest)")),
-    mutant("update-eats-a-byte-when-made", "UPDATE that is made takes the byte behind its key for its own.",
+    mutant("update-eats-a-byte-when-made", "UPDATE that is made takes the byte after its key for its own.",
            "UPDATE-11 ROBUSTNESS-5 ROBUSTNESS-7", handlers=eating_a_byte(Update, lambda answer: answer == ACCEPTED)),
     mutant("update-answers-twice", "UPDATE is answered with its status twice.", "UPDATE-12",
            handlers=with_answer(Update, lambda answer, ask: answer * 2)),

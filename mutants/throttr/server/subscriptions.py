@@ -133,7 +133,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            _counted("1")),
     mutant("channel-count-up-to-8", "CHANNEL announces 8 subscribers at most.", "CHANNEL-5 CHANNEL-6",
            _counted("min(len(rows), 8)")),
-    mutant("channel-name-follows", "The name of the channel stands behind the rows of CHANNEL.", "CHANNEL-6",
+    mutant("channel-name-follows", "The name of the channel stands after the rows of CHANNEL.", "CHANNEL-6",
            edit("ChannelRequests.channel", "encode(ChannelReply(rows))",
                 "encode(ChannelReply(rows)) + request.channel")),
     mutant("channel-id-of-the-asking", "Every row of CHANNEL shows the id of the connection that asks.",

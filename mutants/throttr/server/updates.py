@@ -80,7 +80,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            before(*MADE, "if done and attribute == Attribute.QUOTA:",
                   "    self._store.move(record, max(record.due, self._state.now + 10**9))")),
     mutant("update-seen-early-in-a-segment",
-           "QUERY answers the quota that PATCHes which came behind it in one segment will leave, as release 5.0.1 did.",
+           "QUERY answers the quota that PATCHes which came after it in one segment will leave, as release 5.0.1 did.",
            "QUERY-6 ROBUSTNESS-7 ROBUSTNESS-4", ASKER,
            before("RecordRequests.query", "answer = self._pack_query(",
                   "from contextlib import suppress; from wireproof.protocols.frames import FrameContext",

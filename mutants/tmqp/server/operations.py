@@ -141,7 +141,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Routing._is_served", 'request.id if binding.interaction != "none" and request.id else state.new_id()', "state.new_id()")),
     mutant("router-answers-too", "The server answers ROUTE where a binding has an interaction, too.", "ROUTE-7 ROUTE-6",
            edit("Routing.route", 'if any(one.interaction != "none" for one in served):', "if False:")),
-    mutant("queues-last", "A router tries queues behind clients.", "ROUTE-2", edit("Router.__init__", "-one.priority", '(one.kind == "queue", -one.priority)')),
+    mutant("queues-last", "A router tries queues after clients.", "ROUTE-2", edit("Router.__init__", "-one.priority", '(one.kind == "queue", -one.priority)')),
     mutant("routed-id-kept", "What a router pushes keeps its id.", "ROUTE-1", edit("Routing._is_served", 'if binding.interaction != "none" and request.id else', "if request.id else")),
     mutant("absent-router-ok", "ROUTE to an absent router is answered 0.", "ROUTE-4",
            edit("Routing._answer", "ResultCode.OK if served else ResultCode.NOT_FOUND", "ResultCode.OK")),

@@ -39,6 +39,6 @@ def grants(granted: Sequence[str], asked: Sequence[str]) -> bool:
 
 
 def means_the_same(one: str, other: str) -> bool:
-    """Return whether two masks match the same topics: what stands behind a `#` does not count (P32)."""
+    """Return whether two masks match the same topics: what stands after a `#` does not count (P32)."""
     first, second = one.split("/"), other.split("/")
     return grants(first, second) and grants(second, first)

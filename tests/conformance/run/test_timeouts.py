@@ -22,7 +22,7 @@ PLACES = {"most": 2, "behind": ["", "eeaa", "eeaa000100000000"]}
 
 
 def times(*seconds: float) -> servers.Handle:
-    """Return what closes a connection behind as many bytes as come in pieces of two, each after its seconds."""
+    """Return what closes a connection after as many bytes as come in pieces of two, each after its seconds."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

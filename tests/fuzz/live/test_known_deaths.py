@@ -1,4 +1,4 @@
-"""Deaths are told apart by their words, or else by what was sent; a campaign goes on behind a known one."""
+"""Deaths are told apart by their words, or else by what was sent; a campaign goes on after a known one."""
 
 from __future__ import annotations
 

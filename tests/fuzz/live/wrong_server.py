@@ -61,7 +61,7 @@ WRONG: dict[str, Callable[[Any], None]] = {
 
 
 class Wrong(asyncio.Protocol):
-    """Hands everything to a connection of the reference, and does something wrong behind the trigger."""
+    """Hands everything to a connection of the reference, and does something wrong after the trigger."""
 
     def __init__(self, connection: Any, wrong: Callable[[Any], None]) -> None:
         self.connection = connection

@@ -21,7 +21,7 @@ def suite() -> Suite:
     [
         (DEMONSTRATION[0], "subscribe/several", "PSRT-SUBSCRIBE-3"),
         (DEMONSTRATION[1], "topic/hash-not-itself", "PSRT-TOPIC-15"),
-        # What stands behind a PUBLISH_REPL is read once it is answered: a tape cannot tell that it was asked.
+        # What stands after a PUBLISH_REPL is read once it is answered: a tape cannot tell that it was asked.
         ("replicated-unanswered", "replication/answered-at-its-end", "PSRT-REPL_DATA-2"),
         ("tls-takes-clear-text", "starttls/clear-text-behind-the-greeting", "PSRT-STARTTLS-7"),
     ],

@@ -86,9 +86,9 @@ def test_a_record_has_several_forms(payload: bytes) -> None:
         (b"((id 3)(topic p)x)", "a name and a value"),
         (b"((id 4294967296)(topic p))", "from 0 to 4294967295"),
         (b"(Unsubscribed((id 3)(topic p)))", "unknown constructor"),
-        (b"(Subscribed x)", "one record behind"),
-        (b"(Subscribed((id 3)(topic p))x)", "one record behind"),
-        (b"((id 3)(topic p)) y", "nothing behind"),
+        (b"(Subscribed x)", "one record after"),
+        (b"(Subscribed((id 3)(topic p))x)", "one record after"),
+        (b"((id 3)(topic p)) y", "nothing after"),
     ],
 )
 def test_what_is_no_record_is_refused(payload: bytes, why: str) -> None:

@@ -40,7 +40,7 @@ WRITTEN: list[tuple[Message, bytes]] = [
 
 
 def read(data: bytes, codec: Codec = CODEC, *, size: int = 1 << 20, max_frame: int = 65536) -> list[Message]:
-    """Return what a server reads behind the version, in pieces of `size` bytes."""
+    """Return what a server reads after the version, in pieces of `size` bytes."""
     server = NamechanServer(codec, max_frame=max_frame)
     server.receive_data(bytes(7) + b"\1")
     assert server.next_event() == Version()

@@ -91,7 +91,7 @@ class Server:
         assert texts(self.hook.send(*(HookPublish(topic, body) for body in bodies))) == [b"ok"] * len(bodies)
 
     def subscriber(self, replay: int = 2, message: int = 0, topic: bytes = b"t") -> tuple[Line, list[Message]]:
-        """A client that subscribed, and what came behind Subscribed."""
+        """A client that subscribed, and what came after Subscribed."""
         line = self.client()
         answer, *more = line.send(Subscribe(topic, replay, message))
         assert answer.NAME == "SUBSCRIBED", answer

@@ -118,7 +118,7 @@ def test_a_request_after_one_that_may_fail_waits_for_the_next_write() -> None:
 
 
 def test_a_replay_that_outlives_its_subscription_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message behind Unsubscribed; one before it would be legal, so no case can say this."""
+    """A message after Unsubscribed; one before it would be legal, so no case can say this."""
 
     def forgets(self: Queue, session: NamechanSession) -> None:
         del self.subscribers[session], session.subscriptions[self.name]

@@ -51,7 +51,7 @@ def refused(*options: str) -> tuple[int, str]:
 
 
 def session(port: int, name: bytes, *asked: bytes) -> bytes:
-    """What a control socket says behind the token."""
+    """What a control socket says after the token."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as sock:
         sock.sendall(HELLO + login(name, b"secret") + b"".join(asked) + b"\xff")
         answer = b""

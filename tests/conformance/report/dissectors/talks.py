@@ -100,7 +100,7 @@ def plain(found: Any, layout: dict[str, Any]) -> Any:
 
 
 def is_text(layout: dict[str, Any], sender: str, name: str) -> bool:
-    """Say whether a message is shown as text: what it says, or all requests of its link behind the first."""
+    """Say whether a message is shown as text: what it says, or all requests of its link after the first."""
     links = [link for link in layout["links"].values() if link["texts"]]
     asked = sender == "client" and any(name not in dict(link["opening"]) for link in links)
     return asked or layout["messages"][name].get("text", False)

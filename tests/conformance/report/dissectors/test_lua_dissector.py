@@ -60,7 +60,7 @@ def fields(items: list[Any], names: list[str], protocol: str) -> dict[str, Any]:
 
 
 def plain_name(label: str, protocol: str) -> str:
-    """Return the name of a field; one that is a number elsewhere has `_raw` behind it."""
+    """Return the name of a field; one that is a number elsewhere has `_raw` after it."""
     return label.removeprefix(f"{protocol}.").split(":")[0].removesuffix("_raw")
 
 
