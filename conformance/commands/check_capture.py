@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from wireproof.conformance.interop.captured_streams import CapturedConnection, CaptureError, captured_connections
-from wireproof.conformance.interop.captured_verdicts import CapturedVerdict, judged, likeliest
+from wireproof.conformance.interop.captured_verdicts import JUDGED, CapturedVerdict, judged, likeliest
 from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.run.probe import Spoken
 from wireproof.protocols import protocol, protocol_names
@@ -70,7 +71,9 @@ def check_capture(
         raise click.UsageError(str(error)) from None
     wanted = [one for one in every if one.begun and _talks(one) and (not ports or one.server[1] in ports)]
     if left := len(every) - len(wanted):
-        click.echo(f"wireproof: {left} connections left out: without bytes, beginning or that port", err=True)
+        click.echo(
+            f"wireproof: {number_of(left, 'connection')} left out: without bytes, beginning or that port", err=True
+        )
     if not wanted:
         raise click.UsageError(f"no TCP connection to judge in {file}")
     candidates = likeliest(wanted, names, profile, variant)
@@ -84,7 +87,8 @@ def check_capture(
     for one in verdicts:
         _show(one, spoken_name)
     bad = sum(one.violation is not None for one in verdicts)
-    click.echo(f"{len(verdicts)} connections, {bad} in which somebody broke the protocol")
+    seen = number_of(len(verdicts), "connection")
+    click.echo(f"{seen}, {bad} in which somebody broke the protocol; {JUDGED}")
     return CheckedCapture(spoken_name, spoken, verdicts)
 
 
@@ -95,7 +99,7 @@ def _talks(connection: CapturedConnection) -> bool:
 def _show(verdict: CapturedVerdict, name: str) -> None:
     connection, seen = verdict.connection, verdict.violation
     if seen is None:
-        what = "can be read in two ways: nobody is to blame" if verdict.undecided else "right"
+        what = "can be read in two ways: nobody is to blame" if verdict.undecided else "well-formed"
         click.echo(f"{connection.name}: {what}{f' ({connection.note})' if connection.note else ''}")
         return
     cited = f" [{seen.clause}]" if seen.clause else ""

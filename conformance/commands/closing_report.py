@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.baseline import Comparison, failing
 from wireproof.conformance.report.console import (
     closing_line,
@@ -46,7 +47,7 @@ def closing_report(
     run = plan.run
     if plan.stopped:
         left = sum(is_unplayed(one) for one in records)
-        click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
+        click.echo(f"wireproof: the run ended: {plan.stopped}; {number_of(left, 'case')} not played", err=True)
     show_causes(console, causes_of(records), where)
     show_table(console, run, records)
     if summary := segmentation_summary(records, plan.tally):

@@ -15,6 +15,7 @@ from wireproof.conformance.interop.participants import clients_of, server_of, se
 from wireproof.conformance.interop.results import Side, StepResult
 from wireproof.conformance.interop.results_page import PairingResult, show, write
 from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.console import console_of
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.report.work_progress import waiting
@@ -107,8 +108,8 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     result = RESULTS.get(code, "nothing was played")
     agreed = sum(one.agreed for one in interop.results)
     total = sum(len(one.played) for one in interop.results)
-    pairs = len(interop.results)
-    click.echo(f"{result}: {pairs} {'pair' if pairs == 1 else 'pairs'}, {agreed} of {total} operations agree{where}")
+    pairs = number_of(len(interop.results), "pair")
+    click.echo(f"{result}: {pairs}, {agreed} of {total} operations agree{where}")
     return code
 
 

@@ -8,10 +8,12 @@ from contextlib import suppress
 import click
 
 from wireproof.conformance.commands.target_options import ended_by_signals
+from wireproof.conformance.interop.captured_verdicts import JUDGED
 from wireproof.conformance.interop.live_proxy import LiveProxy, SeenTraffic, listening
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import Violation
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.monitor.monitor import Monitor
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.run.probe import AUTO, ProbeError, Spoken, ask_spoken, no_connection
@@ -80,4 +82,5 @@ async def _serve(proxy: LiveProxy, at: Address, to: Address, name: str, spoken: 
 def _closing(tally: SeenTraffic) -> str:
     more = f", {tally.unread} too large to judge" if tally.unread else ""
     more += f", {tally.refused} not taken by the server" if tally.refused else ""
-    return f"{tally.connections} connections: {tally.client} broken by the client, {tally.server} by the server{more}"
+    seen = number_of(tally.connections, "connection")
+    return f"{seen}: {tally.client} broken by the client, {tally.server} by the server{more}; {JUDGED}"

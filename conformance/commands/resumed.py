@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,10 +18,11 @@ from wireproof.conformance.report.run_files import RunFileError, read_run
 from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 
-__all__ = ["earlier_results", "go_on", "resumed", "with_options_of_run"]
+__all__ = ["earlier_results", "go_on", "on_full_disk", "resumed", "with_options_of_run"]
 
 SAME = ("protocol", "profile", "variant", "role", "implementation", "implementation_version")
 """What a run that goes on must share with what was played before."""
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 AGAIN = frozenset({Verdict.UNTESTABLE, Verdict.HARNESS_ERROR})
 """Verdicts that are asked for again."""
 
@@ -38,6 +40,15 @@ SELECTING = {
 def go_on(folder: Path | None) -> str:
     """Return how a run that ended early goes on, as the end of a message."""
     return f"; go on with --resume {folder}" if folder else ""
+
+
+def on_full_disk(error: Exception, folder: Path | None) -> str:
+    """Return how a run goes on that ended since its disk was full, as the end of a message; "" for other errors."""
+    cause = error.__context__
+    if folder is None or not isinstance(cause, OSError) or cause.errno not in NO_SPACE:
+        return ""
+    began = next((one for one in (folder / PARTIAL, folder) if is_incomplete(one) and (one / RUN).exists()), None)
+    return f"; what was played is kept: make space, then{go_on(folder)[1:]}" if began else ""
 
 
 def with_options_of_run(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:

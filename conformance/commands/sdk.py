@@ -20,6 +20,7 @@ from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
 from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
@@ -137,7 +138,7 @@ class _SdkTest:
             self._run.partial.append(WAS_INTERRUPTED)
             self._folder.finish(self._run.summary(self.records, INTERRUPTED, complete=False), self.records)
             where = f"; records in {self.working}"
-        click.echo(f"wireproof: interrupted: {len(self.records)} cases played{where}", err=True)
+        click.echo(f"wireproof: interrupted: {number_of(len(self.records), 'case')} played{where}", err=True)
         return INTERRUPTED
 
     async def _play(self, stack: ExitStack) -> Run:
@@ -180,7 +181,7 @@ class _SdkTest:
             for case in (unplayed := [case for case in plan.cases if case.id not in played]):
                 outcome = ended_early(why)
                 report(record(plan.run, plan.suite, case, outcome, duration_us=0), outcome)
-            click.echo(f"wireproof: the run ended: {why}; {len(unplayed)} cases not played", err=True)
+            click.echo(f"wireproof: the run ended: {why}; {number_of(len(unplayed), 'case')} not played", err=True)
 
     def _selected(self, run: Run) -> list[Case]:
         """Return the cases to play, and note in the run what they leave out."""

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run.selection import SelectionError, select
 from wireproof.conformance.suite.case_traits import waits
 from wireproof.conformance.suite.cases import Case, Suite
@@ -111,5 +112,5 @@ def list_cases(context: click.Context, suite: Suite, options: Mapping[str, Any])
         context.exit(USAGE)
     cases = of_effort(cases, options.get("effort"))
     click.echo("\n".join(f"{level_of(one, suite, profile):6} {one.id}  {one.title}" for one in cases))
-    click.echo(f"{len(cases)} cases of {suite.protocol} {profile} {variant}", err=True)
+    click.echo(f"{number_of(len(cases), 'case')} of {suite.protocol} {profile} {variant}", err=True)
     context.exit(0)

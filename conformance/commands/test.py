@@ -17,7 +17,7 @@ from rich.console import Console
 from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
-from wireproof.conformance.commands.resumed import earlier_results, go_on, resumed, with_options_of_run
+from wireproof.conformance.commands.resumed import earlier_results, go_on, on_full_disk, resumed, with_options_of_run
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options
 from wireproof.conformance.commands.selection_options import (
     EFFORTS,
@@ -39,6 +39,7 @@ from wireproof.conformance.commands.target_options import (
 from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
 from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
@@ -126,7 +127,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
             with target_of(target, {**options, "out": working}) as found:
                 code = _Test(name, found, options, working, began).run()
     except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
-        click.echo(f"wireproof: {error}", err=True)
+        click.echo(f"wireproof: {error}{on_full_disk(error, options['out'])}", err=True)
         code = USAGE
     except CaseError as error:
         click.echo(f"wireproof: error in the suite: {error}", err=True)
@@ -197,7 +198,7 @@ class _Test:
         if where:
             where = replace_older(self.options["out"], where)
         if left_out:
-            message = f"{left_out} cases not played: they require a fresh server (restart it to play them)"
+            message = f"{number_of(left_out, 'case')} not played: they require a fresh server (restart it to play them)"
             self.console.print(message, soft_wrap=True)
         write_ci_files(self.options, run, records)  # first: whoever reads what is printed may stop reading
         closing_report(self.console, plan, records, comparison, code, where, self._hint)

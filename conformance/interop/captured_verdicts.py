@@ -15,7 +15,10 @@ from wireproof.conformance.run.probe import Spoken
 from wireproof.protocols import ProtocolError, Role, protocol
 from wireproof.protocols.dissect import Dissection
 
-__all__ = ["CapturedVerdict", "judged", "likeliest"]
+__all__ = ["JUDGED", "CapturedVerdict", "judged", "likeliest"]
+
+JUDGED = "judged is the form of what was sent, not whether answers have the right values"
+"""What traffic alone shows: what a server holds is not known from one connection."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,3 +55,8 @@ def first_byte(layout: Layout, message: Message, field: str) -> int:
     if not places:
         return len(layout.lead)
     return next((one.start for one in places if one.body and one.stop > one.start), places[0].start)
+
+
+def number_of(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 case", "2 cases"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

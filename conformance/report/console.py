@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from wireproof.conformance.model.verdict import GREEN, UNSCORED, Guilty, Level, Verdict
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.monitor.blame import MONITOR
 from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.report.baseline import beyond, failing
@@ -212,7 +213,7 @@ def unsupported_summary(records: Iterable[Record]) -> str:
     features = dict.fromkeys(name for needed in needs if needed not in wanted for name in needed.split(", "))
     why = [f"the target does not declare {', '.join(features)}"] if features else []
     why += [f"{count} want {one}" for one, count in wanted.items()]
-    return f"{len(needs)} cases unsupported: {'; '.join(why)}" if needs else ""
+    return f"{number_of(len(needs), 'case')} unsupported: {'; '.join(why)}" if needs else ""
 
 
 def score(records: Sequence[Record]) -> str:
@@ -278,7 +279,7 @@ def segmentation_summary(records: Iterable[Record], tally: Tally) -> str:
     plays = Counter(one["delivery"] for one in records if one["delivery"] != WHOLE.name)
     counts = ", ".join(f"{plays[name]} {name}" for name in SEGMENTATIONS if name in plays)
     parts = {
-        f"{plays.total()} plays under other segmentations: {counts}": plays.total(),
+        f"{number_of(plays.total(), 'play')} under other segmentations: {counts}": plays.total(),
         f"{tally.same} left no cut, join or early end on the wire": tally.same,
         f"{tally.not_judged} could not be judged": tally.not_judged,
     }
@@ -297,9 +298,9 @@ def closing_line(result: str, records: Sequence[Record], run: Run, folder: objec
     failed = {one["case"] for one in bad if one["verdict"] != Verdict.UNTESTABLE}
     untestable = len({one["case"] for one in bad} - failed)
     unsupported = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
-    counted = f"{cases} cases" + (f" ({unsupported} unsupported)" if unsupported else "")
+    counted = number_of(cases, "case") + (f" ({unsupported} unsupported)" if unsupported else "")
     if others := len(records) - cases:
-        counted += f", {others} more plays under other segmentations"
+        counted += f", {others} more {'play' if others == 1 else 'plays'} under other segmentations"
     where = f"; records in {folder}" if folder else ""
     ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
     left = f", {untestable} untestable" if untestable else ""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.run_files import ReadRun, RunFileError
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import Cause, causes_of
@@ -71,6 +72,8 @@ class RunComparison:
     """Plays that did not change."""
     unsampled: int
     """Plays under other segmentations that only one run has: each run plays a sample of them."""
+    left_out: int = 0
+    """Plays that a partial run does not have: they are not compared."""
 
     def of(self, kind: Changed) -> list[Change]:
         """Return the changes of one kind, those that fail first."""
@@ -100,7 +103,9 @@ class RunComparison:
             if run.partial:
                 found.append(f"the {what} run is partial: {'; '.join(run.partial)}")
             if run.skipped:
-                found.append(f"{run.skipped} lines of the {what} run are no records")
+                found.append(f"{number_of(run.skipped, 'line')} of the {what} run without a record")
+        if self.left_out:
+            found.append(f"not compared, not in a partial run: {number_of(self.left_out, 'play')}")
         return found
 
 
@@ -113,16 +118,18 @@ def compare_runs(first: ReadRun, second: ReadRun) -> RunComparison:
                 " runs of one protocol and role can be compared"
             )
     before, after = _by_play(first.records), _by_play(second.records)
-    changes, same, unsampled = list[Change](), 0, 0
+    changes, same, unsampled, left_out = list[Change](), 0, 0, 0
     for play in {**after, **before}:
         one, other = before.get(play), after.get(play)
-        if (one is None or other is None) and play[1] != WHOLE.name and not any(map(_is_bad, _there(one, other))):
+        if (one is None and first.partial) or (other is None and second.partial):
+            left_out += 1
+        elif (one is None or other is None) and play[1] != WHOLE.name and not any(map(_is_bad, _there(one, other))):
             unsampled += 1
         elif (kind := _kind(one, other)) is None:
             same += 1
         else:
             changes.append(Change(kind, one, other))
-    return RunComparison(first, second, tuple(sorted(changes, key=_order)), same, unsampled)
+    return RunComparison(first, second, tuple(sorted(changes, key=_order)), same, unsampled, left_out)
 
 
 def _there(*records: Record | None) -> Iterator[Record]:

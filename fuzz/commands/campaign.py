@@ -15,6 +15,7 @@ from rich.live import Live
 
 from wireproof.conformance.commands.target_options import Target, listeners_of, target_of
 from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
@@ -157,7 +158,7 @@ class _Campaign:
         except KeyboardInterrupt:
             interrupted = True
         self._outputs(folder)
-        result = f"{len(self.shown)} findings" if self.shown else "nothing found"
+        result = number_of(len(self.shown), "finding") if self.shown else "nothing found"
         click.echo(f"{'interrupted: ' if interrupted else ''}{result}")
         return FOUND if self.shown else INTERRUPTED if interrupted else QUIET
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load
@@ -72,4 +73,4 @@ def command(findings: Path, sarif: Path | None, junit: Path | None) -> None:
         for _, one in kept:
             table.add_row(*map(escape, (one.id, one.engine, rule_of(one), one.label, one.detail[:LONGEST])))
         console.print(table)
-    click.echo(f"{len(kept)} findings in {findings}")
+    click.echo(f"{number_of(len(kept), 'finding')} in {findings}")

@@ -115,11 +115,12 @@
     const values = (name) => [...new Set(records.map((one) => one[name]))].sort().map((one) => [one, one.replace("_", " ")]);
     const search = el("input", { type: "search", id: "search", placeholder: "Search ids, titles, clauses, answers  ( / )", "aria-label": "Search plays", value: wanted.text, oninput: (event) => { wanted.text = event.target.value; show(); } });
     show();
-    return [el("h2", { id: "plays" }, "Plays"),
+    return [el("h2", { id: "plays", tabindex: -1 }, "Plays"),
       el("div", { class: "tools" }, search, choice("verdict", "all verdicts", [["bad", "all but pass and unsupported"], ...values("verdict")]), choice("level", "all levels", values("level")), choice("group", "all groups", values("group")), count),
       el("table", { class: "cases" }, el("thead", {}, el("tr", {}, ["verdict", "level", "case", "clause"].map((one, at) => el("th", { scope: "col", class: at === 3 ? "clauses" : "" }, one)))), el("tbody", {}, rows.map(([, row]) => row)))];
   }
 
+  /** Draws the overview; a link that set a filter keeps the focus on the list that it filtered. */
   function start() {
     main.replaceChildren(...[el("h2", {}, "Causes"), causeList(), overview(), cases()].flat(Infinity));
   }
@@ -210,7 +211,10 @@
     if (byId.has(target)) return play(byId.get(target));
     if (target.startsWith("group=")) wanted.group = target.slice(6);
     start();
-    if (target.startsWith("group=")) document.getElementById("plays").scrollIntoView();
+    if (!target.startsWith("group=")) return;
+    const plays = document.getElementById("plays");
+    plays.scrollIntoView();
+    plays.focus({ preventScroll: true });
   }
 
   addEventListener("hashchange", route);

@@ -36,6 +36,6 @@ def test_the_tutorial_ends_as_it_says(tmp_path: Path) -> None:
             assert done.returncode == expected, f"{line}\n{done.stdout}\n{done.stderr}"
     texts = [one.stdout for one in ran]
     assert len(ran) == 10
-    assert texts[3].splitlines()[-1].startswith("passed: 1 cases")
+    assert texts[3].splitlines()[-1].startswith("passed: 1 case")
     assert "insert/quota-read-back" in texts[4]
     assert "fixed" in texts[6]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from click.testing import CliRunner, Result
 
 from wireproof.cli import command
+from wireproof.conformance.report import outputs
 from wireproof.conformance.report.claim import claimed
+from wireproof.conformance.verdict.records import Record
 
 NAMED = ("--profile", "7.3.2", "--variant", "uint8", "--segmentation", "whole", "-q", "-k", "query/quota")
 
@@ -113,3 +117,28 @@ def test_a_refused_run_does_not_say_that_it_replaces_the_other(cut: Path) -> Non
     assert refused.exit_code == 2
     assert "another run writes to" in refused.stderr
     assert "replaced" not in refused.stderr
+
+
+def test_a_full_disk_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, kept = outputs._write, list[Record]()
+
+    def until_full(file: TextIO, record: Record) -> None:
+        if len(kept) == 3:
+            with outputs.reporting_file_errors(file.name):
+                raise OSError(errno.ENOSPC, "No space left on device")
+        kept.append(record)
+        write(file, record)
+
+    out = tmp_path / "run"
+    words = ["test", "throttr", "simulation", "-k", "whoami", "--out", str(out)]
+    with monkeypatch.context() as patched:
+        patched.setattr(outputs, "_write", until_full)
+        full = CliRunner().invoke(command, words)
+    assert full.exit_code == 2
+    assert (
+        f"No space left on device; what was played is kept: make space, then go on with --resume {out}" in full.output
+    )
+    assert len(kept) == 3
+
+    done = CliRunner().invoke(command, ["test", "throttr", "simulation", "--resume", str(out)])
+    assert done.exit_code == 0, done.output

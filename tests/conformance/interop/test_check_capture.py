@@ -42,8 +42,8 @@ def test_what_is_spoken_is_found_out(tmp_path: Path) -> None:
     text = printed(capture(tmp_path / "right.pcapng", *RIGHT))
 
     assert "read as throttr 7.1.0 uint16 (throttr 7.3.2 uint16 would fit as well)" in text
-    assert f"127.0.0.1:{PORT}: right" in text
-    assert "1 connections, 0 in which somebody broke the protocol" in text
+    assert f"127.0.0.1:{PORT}: well-formed" in text
+    assert "1 connection, 0 in which somebody broke the protocol; judged is the form" in text
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,20 @@ def test_each_change_has_its_kind(runs: tuple[Path, Path]) -> None:
         "observed refused → observed accepted",
         "pass → harness_error",
     }
+
+
+@pytest.mark.parametrize("partial_first", [True, False])
+def test_of_a_partial_run_only_what_both_played_is_compared(tmp_path: Path, partial_first: bool) -> None:
+    cut = replace(RUN, partial=["only -k stays was asked for"])
+    with RunFolder(tmp_path / "cut") as run:
+        run.add(BEFORE[0])
+        run.finish(cut.summary(BEFORE[:1], 0), BEFORE[:1])
+    whole = written(tmp_path / "whole", *BEFORE)
+
+    found = compare_runs(*map(read_run, (tmp_path / "cut", whole) if partial_first else (whole, tmp_path / "cut")))
+
+    assert (found.changes, found.same, found.left_out) == ((), 1, len(BEFORE) - 1)
+    assert f"not compared, not in a partial run: {len(BEFORE) - 1} plays" in found.notes
 
 
 def test_what_broke_is_reported_by_its_causes(runs: tuple[Path, Path]) -> None:

@@ -75,7 +75,7 @@ def test_every_output_counts_it_apart(suite: Suite, tmp_path: Path) -> None:
     run = Run("throttr", "7.1.0", "uint16", "made up", "made up")
 
     assert score(records) == "1/1 (1 left out)"
-    assert unsupported_summary(records) == "1 cases unsupported: the target does not declare tls, udp"
+    assert unsupported_summary(records) == "1 case unsupported: the target does not declare tls, udp"
     assert unsupported_summary(records[1:]) == ""
     write_junit(tmp_path / "junit.xml", run, records)
     (skipped,) = ElementTree.parse(tmp_path / "junit.xml").iter("skipped")
@@ -103,7 +103,7 @@ def test_the_exit_code_does_not_change(wireproof: Any) -> None:
     code, output, records = wireproof("--feature", "tls", "--delivery", "whole")
 
     assert (code, [one["verdict"] for one in records]) == (0, ["unsupported", "pass"])
-    assert "1 cases unsupported: the target does not declare udp" in output
+    assert "1 case unsupported: the target does not declare udp" in output
     assert "passed: 2 cases (1 unsupported); 0 MUST or SHOULD failed" in output
 
 

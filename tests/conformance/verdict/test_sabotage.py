@@ -249,7 +249,7 @@ def test_over_sockets_it_exits_3_and_says_whose_fault_it_is(
     result = CliRunner().invoke(command_module.command, arguments)
 
     assert result.exit_code == 3
-    assert "harness error: 1 cases" in result.output
+    assert "harness error: 1 case" in result.output
     assert "fault: harness" in result.output
     # on a busy machine there is progress
     errors = [line for line in result.stderr.splitlines() if " s: " not in line]

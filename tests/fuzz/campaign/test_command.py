@@ -101,7 +101,7 @@ def test_what_was_found_is_replayed_until_it_is_fixed(tmp_path: Path, monkeypatc
     assert (first.exit_code, again.exit_code, fixed.exit_code) == (1, 1, 0), fixed.output
     assert f"kept in {tmp_path / 'findings' / found.id}" in first.output
     assert f"finding {found.id} fails: no sevens" in again.output
-    assert again.output.endswith("1 findings\n")
+    assert again.output.endswith("1 finding\n")
     assert found.id in (tmp_path / "x.sarif").read_text()
     assert "replayed: 1, 0 of them fail" in fixed.output
     (suite,) = ElementTree.parse(tmp_path / "x.xml").getroot()
