@@ -15,6 +15,25 @@ from wireproof.protocols.messages import Message, Request
 __all__ = ["Disagreement", "LastingModel", "Model", "NeverEnding", "ServerModel", "Window"]
 
 
+# Why models beside the server. The server is one implementation of the document: it chooses where the document leaves a
+# choice. To ask whether *another* answer is allowed, something must hold all choices. That is a model: written from the
+# document and not from the handlers, so that a misreading in one of them shows as a disagreement.
+#
+# Why two kinds. Histories of concurrent clients are checked by search (porcupine, Knossos): the state must be small
+# and hashable, and belongs to one key, since histories of different keys are independent. That is `Model`: a function
+# from a state, a request and a reply to the states that may follow. A sequential script needs no search, but needs
+# what one key does not show: subscriptions, tables of connections, order of pushes. That is `ServerModel`, which
+# keeps state and takes one event at a time.
+#
+# Why sets of states, and windows of time. After an answer that the document leaves open, or none, several states are
+# possible; each later answer removes some, and none left is the defect. Time is such a choice: a record with a TTL has
+# ended somewhere between two instants, so every event has a window instead of an instant, and a model that must choose
+# within the tolerance keeps both.
+#
+# Why a model may expect answers. Where requests may have several answers, in any order, "the reply to the oldest
+# request" means nothing. Such a model says what must still come and judges whatever came.
+
+
 class Model(Protocol):
     """The states of one key and the steps between them; allows everything that the documents leave open."""
 

@@ -23,6 +23,22 @@ from wireproof.reference_server.streams import StreamConnections
 
 __all__ = ["Recorded", "RecordedConnection", "RecordedDatagrams", "RecordingServer", "recording_server"]
 
+# What it is for. A driver turns what a case says into calls of an SDK. Before its SDK is judged, the driver is: does
+# each command become the request that it names, and each answer the result that it carries? That needs a right server
+# and both directions of every connection.
+#
+# Why in this process. What a call sent is looked at when its result has come. With a server of its own process that
+# would need a second channel, and the two would have to be put in order. Here recording is a session around the session
+# of the reference server, and a look is a function call.
+#
+# Why what crossed is taken in pieces. A driver is checked call by call: `take` returns what came since the last look,
+# and forgets it. What an SDK sends by itself to keep a connection alive is no answer to any call, and left out.
+#
+# Why the kind of connection may be unknown. Where a protocol has several on one port, the first bytes show which it is.
+# An SDK that sends something else first must not stop the record: its bytes are kept, and counted as not whole.
+#
+# Bounds. An SDK that writes without end is cut after `MOST` bytes between two looks.
+
 LOOPBACK = "127.0.0.1"
 MOST = 1 << 20
 """Bytes that an SDK may send on a connection between two looks; then the connection is cut."""
@@ -189,14 +205,14 @@ class _RecordedSession(Session):
 
 
 @asynccontextmanager
-async def _datagrams(stage: RecordingServer) -> AsyncIterator[None]:
+async def _datagrams(server: RecordingServer) -> AsyncIterator[None]:
     """Take datagrams, too, where the protocol knows them."""
-    if stage.datagrams is None:
+    if server.datagrams is None:
         yield
         return
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(
-        lambda: DatagramProtocol(stage), local_addr=(LOOPBACK, stage.port)
+        lambda: DatagramProtocol(server), local_addr=(LOOPBACK, server.port)
     )
     try:
         yield
@@ -216,15 +232,15 @@ async def recording_server(protocol: str, profile: str, variant: str) -> AsyncIt
         options=driver_check_options(protocol),
     )
     spoken = codec_of(protocol)
-    stage = RecordingServer(service, spoken, spoken.codec(spoken.profiles[profile], variant))
-    connections = StreamConnections(stage, Limits(), 1000)
-    server = await loop.create_server(connections.protocol, LOOPBACK, 0)
-    stage.port = server.sockets[0].getsockname()[1]
+    server = RecordingServer(service, spoken, spoken.codec(spoken.profiles[profile], variant))
+    connections = StreamConnections(server, Limits(), 1000)
+    listener = await loop.create_server(connections.protocol, LOOPBACK, 0)
+    server.port = listener.sockets[0].getsockname()[1]
     try:
-        async with _datagrams(stage):
-            yield stage
+        async with _datagrams(server):
+            yield server
     finally:
-        server.close()
+        listener.close()
         connections.cut()
         await asyncio.sleep(0)
-        stage.close()
+        server.close()

@@ -35,6 +35,23 @@ from wireproof.reference_server.registry import model_expects_answers
 
 __all__ = ["RequestCoverage", "combined_cases", "coverage_of", "is_combination", "read_combinations"]
 
+# The problem. Defects hide where two things meet that nobody put into one case: a unit at one width of four, a request
+# inside a carrier, a counter where a buffer is usual. All products of all factors would be millions of cases.
+#
+# Why pairs. Most defects need one or two values at once, so an array that holds each pair once finds nearly what the
+# product finds, in a number of rows near the product of the two largest factors. Threes cost several times as many, so
+# they are played only where there is time for them.
+#
+# Why a library makes the array. The smallest array is a hard problem; covertable's greedy one is near it, and takes
+# rows that must be there as `presets`. Only that makes the next point possible.
+#
+# Why editions. Ids of cases are contractual: baselines, requirement sets and notes of others name them. A new value
+# would reorder a greedy array and so rename most cases. So the array of each edition is made first, and passed on as
+# presets: rows are only ever added. A digest of the row, not its place, is in the id.
+#
+# Why the model judges. Expectations written by hand for thousands of rows would be copied from what the reference
+# server does. The model is written apart from its handlers, so a row is an experiment and not a snapshot.
+
 COMBINED = "/pairs-"
 """What the id of each combination has between its request and its digest."""
 Row = Mapping[str, str]

@@ -16,6 +16,20 @@ from wireproof.fuzz.script import Script
 
 __all__ = ["CoveringScripts"]
 
+# The problem. An instrumented target tells which edges a script took. Scripts that took a new one are worth mutating;
+# but there are soon hundreds, most play the same common paths, and the interesting ones would be drawn last.
+#
+# Why the edge that was taken least. A script stands for the first new edge that it took. How often that edge is taken
+# says how well its surroundings are explored (the schedule of AFLFast): of some kept scripts drawn at random, the one
+# with the rarest edge is mutated, the shorter one where two are equal. A random few and not all: so no script is alone
+# for long, and the cost of a draw does not grow with the corpus.
+#
+# Why also field by field. Random mutation of a script with ten fields hits one comparison, such as a size beyond a
+# limit, once in thousands of plays. Each kept script therefore gets each boundary value in each of its fields, one at a
+# time and each once. Where the bytes can no longer be read there are no fields, so short windows stand for them.
+#
+# What this does not do. It does not solve comparisons with constants of many bytes.
+
 CANDIDATES = 8
 """Scripts that are drawn to mutate the one whose edge was taken least, so that what is rare is tried soon and often."""
 MOST_WRITES, MOST_FIELDS = 16, 128
