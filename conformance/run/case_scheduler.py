@@ -3,7 +3,8 @@
 A run must be short, and no case may fail because of another. The order of a run follows from that:
 
 1. Cases that need the target for themselves (`exclusive`) are played alone, first, while the target holds nothing of
-   others; those that require a fresh server before all.
+   others; those that require a fresh server before all. Between the two come the cases on which others rest, so that
+   where a target is wrong throughout the smallest case shows it.
 2. All others are played concurrently, as many as the limiter admits. The longest start first. A case that waits leaves
    its place, so waiting costs the longest wait, not the sum.
 3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole.
@@ -141,9 +142,9 @@ class CaseScheduler:
 
     async def _all(self, cases: Sequence[Case]) -> None:
         """Play cases to the end, those in doubt again."""
-        alone = [case for case in cases if case.exclusive]
-        await self.play_alone(sorted(alone, key=lambda case: not case.fresh_server))
+        await self.play_alone([case for case in cases if case.exclusive and case.fresh_server])
         await self.play_concurrently([case for case in cases if not case.exclusive])
+        await self.play_alone([case for case in cases if case.exclusive and not case.fresh_server])
         first, self._doubtful = self._doubtful, []
         failed = [case for case, outcome, _ in first if outcome.verdict in DISTURBED]
         waited = [] if self.gone else await self._timeouts.find(self.driver.address, failed)

@@ -111,15 +111,16 @@ class Plan:
         return next((case for case in self.suite.cases if case.id == wanted), None)
 
     def parts(self, cases: Sequence[Case]) -> Iterator[tuple[list[Case], bool]]:
-        """Yield cases in the order in which they are played, and whether each of them is played alone.
+        """Yield cases in the order in which they are played, and whether most of them are played alone.
 
+        What others rest on comes with those that are played alone: it is found before anything takes its deadline.
         What a requirement set does not ask for comes last: it must not disturb what decides.
         """
         asked = self.run.asked
         last = {one.id for one in cases if asked is not None and asked.why_not(one.id)}
         for later in (False, True) if last else (False,):
             for alone in (True, False):
-                yield [one for one in cases if (one.id in last) is later and one.exclusive is alone], alone
+                yield [one for one in cases if (one.id in last) is later and _is_early(one) is alone], alone
 
     def player(self, case: Case, attempt: int = 0) -> Player:
         """Return a fresh player of `case`; each attempt has keys of its own."""
@@ -262,6 +263,11 @@ class Plan:
         run = self.run
         known = Symbols(self._protocol, run.profile, run.variant, case="", namespace=run.namespace)
         return int(known.number(self.suite.probe["numbers"]["half"]))
+
+
+def _is_early(case: Case) -> bool:
+    """Say whether a case is played before most others: it needs the target for itself, or others rest on it."""
+    return case.exclusive or case.prerequisite or case.prerequisite_of_all
 
 
 def _unwritten(record: Record) -> None:

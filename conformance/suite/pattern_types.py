@@ -58,6 +58,12 @@ class Unseen(Typed, frozen=True):
     unseen: str
 
 
+class Unlike(Typed, frozen=True):
+    """Bytes of which no `PIECE` in a row were matched with this name before in the case, nor occur twice in them."""
+
+    unlike: str
+
+
 class OneOf(Typed, frozen=True):
     """One of these values."""
 
@@ -201,7 +207,20 @@ class PatternChoice(Choice, frozen=True, tag=True):
 
 
 ValueMatcher = (
-    AtLeast | AtMost | Between | Save | Unseen | OneOf | Other | StartsWith | Padded | ZeroPadded | Size | Is | ReadsAs
+    AtLeast
+    | AtMost
+    | Between
+    | Save
+    | Unseen
+    | Unlike
+    | OneOf
+    | Other
+    | StartsWith
+    | Padded
+    | ZeroPadded
+    | Size
+    | Is
+    | ReadsAs
 )
 TableMatcher = Contains | Excludes | Exactly | Count | EachRow
 Matcher = ValueMatcher | TableMatcher

@@ -38,6 +38,7 @@ from wireproof.conformance.suite.pattern_types import (
     Save,
     Size,
     StartsWith,
+    Unlike,
     Unseen,
     ZeroPadded,
 )
@@ -50,6 +51,8 @@ from wireproof.protocols.messages import declared_layout
 
 NUMBERED = ("contiguous", "from_one")
 """What a list of numbers may be: each one more than the one before; `from_one` begins with 1."""
+PIECE = 5
+"""Bytes in a row that random values do not have in common."""
 TABLE_MATCHERS = ("contains", "excludes", "exactly", "count", "each")
 
 
@@ -189,11 +192,11 @@ def _match_one(matcher: Matcher, found: Saved, symbols: Symbols, field: str) -> 
             symbols.saved[symbols.filled(name)] = found
             return ""
         case Unseen(name):
-            seen = symbols.seen.setdefault(name, set())
-            if found in seen:
-                return f"none of the {len(seen)} before it"
-            seen.add(found)
-            return ""
+            return "" if symbols.is_new(name, [found]) else f"none of the {len(symbols.seen[name])} before it"
+        case Unlike(name):
+            whole = bytes(found) if isinstance(found, bytes) else b""
+            pieces = [whole[at : at + PIECE] for at in range(len(whole) - PIECE + 1)]
+            return "" if symbols.is_new(name, pieces) else f"no {PIECE} bytes in a row twice"
         case OneOf(values):
             options = [_concrete(one, found, symbols, field) for one in values]
             return "" if found in options else "one of " + ", ".join(describe(one) for one in options)

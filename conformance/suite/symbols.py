@@ -7,7 +7,7 @@ text; numbers may be expressions over `N`, `MAX` and the variables, or enum name
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -342,6 +342,15 @@ class Symbols:
                     yield one
                 case _:
                     raise SymbolError(f"{where}: expected rows, each with its fields")
+
+    def is_new(self, name: str, parts: Iterable[Saved]) -> bool:
+        """Say whether no part came before under this name, nor comes twice; what is new is seen from now on."""
+        seen = self.seen.setdefault(name, set())
+        for part in parts:
+            if part in seen:
+                return False
+            seen.add(part)
+        return True
 
     def _field(self, kind: Kind, spec: Value | bytes, where: str, field: str) -> object:
         match kind:

@@ -29,6 +29,7 @@ from wireproof.conformance.suite.pattern_types import (
     Save,
     Size,
     StartsWith,
+    Unlike,
     Unseen,
 )
 from wireproof.conformance.suite.sdk_steps import AskStep, Connection, Cut, ReceiveStep, ScriptedBytes, ScriptedMessage
@@ -145,7 +146,7 @@ class UsedNames:
             case Save(name):
                 self._filled(name, spot)
                 self.saved.add(_wild(name))
-            case Unseen():
+            case Unseen() | Unlike():
                 pass
             case Call(name, arguments):
                 self._call(name, arguments, spot)

@@ -66,9 +66,11 @@ def b(*requests: Request) -> RequestStep:
 BEGIN: tuple[Step, ...] = (ConnectStep("a"), ConnectStep("b"), a(Whoami()), b(Whoami()))
 
 
-def play(profile: str, variant: str, steps: Sequence[Step], mutant: str | None = None) -> StoreCheck:
+def play(
+    profile: str, variant: str, steps: Sequence[Step], mutant: str | None = None, *, shared: bool = False
+) -> StoreCheck:
     context = FuzzContext("throttr", profile, variant)
-    found = StoreCheck(context, InProcess("throttr", profile, variant, mutant=mutant), tolerance_ns=0, shared=False)
+    found = StoreCheck(context, InProcess("throttr", profile, variant, mutant=mutant), tolerance_ns=0, shared=shared)
     for step in (*BEGIN, *steps):
         found.do(step)
     return found
@@ -103,7 +105,7 @@ def test_a_life_agrees(context: FuzzContext) -> None:
         ("query-never-finds", "7.1.0", "QUERY-5", [a(INSERT), b(Query(K))]),
         ("quota-low-byte", "7.1.0", "QUERY-5", [a(Insert(260, TTLType.SECONDS, 30, K)), a(Query(K))]),
         ("insert-overwrites-a-buffer", "7.1.0", "INSERT-10", [a(SET, INSERT)]),
-        ("purge-leaves-counters", "7.1.0", "LIST-13", [a(INSERT, Purge(K), List())]),
+        ("purge-leaves-counters", "7.1.0", "LIST-14", [a(INSERT, Purge(K), List())]),
         ("update-ttl-earlier-ignored", "7.1.0", "EXPIRY-1",
          [a(INSERT, Update(Attribute.TTL, Change.DECREASE, 20, K)), AdvanceStep(10 * S), a(Query(K))]),
         ("update-revives", "7.1.0", "EXPIRY-3", [a(INSERT), AdvanceStep(30 * S), a(MORE_TIME, Query(K))]),
@@ -126,6 +128,13 @@ def test_mutants_disagree(mutant: str, profile: str, clause: str, steps: list[St
         play(profile, "uint16", steps, mutant)
 
     assert caught.value.clause == f"THR-{clause}", caught.value
+
+
+def test_a_row_of_a_purged_record_is_wrong_also_where_others_use_the_server() -> None:
+    with pytest.raises(InvariantError) as caught:
+        play("7.1.0", "uint16", [a(INSERT, Purge(K), List())], "purge-leaves-counters", shared=True)
+
+    assert caught.value.clause == "THR-LIST-14"
 
 
 @pytest.mark.parametrize("mutant", ["legal-200-ms-an-answer", "legal-pushes-late", "legal-written-in-halves"])

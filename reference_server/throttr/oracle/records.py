@@ -8,7 +8,7 @@ from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr import KeyType
 from wireproof.protocols.throttr.replies import ListReply, ListRow, StatsReply, StatsRow, Status
-from wireproof.protocols.throttr.requests import Get, Query, Stat
+from wireproof.protocols.throttr.requests import Get, Purge, Query, Stat
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.throttr.model import ABSENT, Due, Record, States
 from wireproof.reference_server.throttr.oracle.clauses import clause_of
@@ -17,6 +17,11 @@ from wireproof.reference_server.throttr.oracle.timed import TimedModel
 
 __all__ = ["Records"]
 
+CLAUSES = {
+    "LIST": ("THR-LIST-13", "THR-EXPIRY-6", "THR-LIST-14"),
+    "STATS": ("THR-STATS-11", "THR-EXPIRY-7", "THR-STATS-11"),
+}
+"""Listing -> the clauses that say which keys it has: those that live, none that expired, none that were purged."""
 CLAMPED = 1 << 63
 """Later instants are not compared: a time point may be limited to 64 bits (TTL-14)."""
 READINGS = (Query, Get, Stat)
@@ -39,6 +44,8 @@ class Records:
         """Key -> (the last time point in LIST, the expiry at that time)."""
         self._before: dict[bytes, tuple[Request, bool, str]] = {}
         """Key -> (the last request that may have changed its record, whether it was refused, what the key held)."""
+        self._purged: set[bytes] = set()
+        """Keys whose record was purged: also where others use the server, nobody else stores under these."""
 
     def is_about_one(self, request: Request) -> bool:
         """Return whether a request is about one record."""
@@ -58,6 +65,8 @@ class Records:
         if not isinstance(request, READINGS):
             self._before[key] = request, isinstance(reply, Status) and not reply.ok, self._kind(held[0])
         self._keep(key, after)
+        if isinstance(request, Purge) and isinstance(reply, Status) and reply.ok:
+            self._purged.add(key)
         return None
 
     def _keep(self, key: bytes, states: States) -> None:
@@ -65,6 +74,7 @@ class Records:
             self._states.pop(key, None)
             self._points.pop(key, None)
         else:
+            self._purged.discard(key)
             self._states[key] = states
 
     def _wrong(self, request: Request, reply: Message, held: States) -> Disagreement:
@@ -129,21 +139,21 @@ class Records:
     ) -> Disagreement | None:
         """Judge that every live record has one row, and that others have none unless other clients use the server."""
         keys = [row.key for row in rows]
-        clauses = {"LIST": ("THR-LIST-13", "THR-EXPIRY-6"), "STATS": ("THR-STATS-11", "THR-EXPIRY-7")}[name]
-        wrong = misnumbered(name, reply.fragments) or repeated(name, keys, clauses[0])
+        there, expired, purged = CLAUSES[name]
+        wrong = misnumbered(name, reply.fragments) or repeated(name, keys, there)
         if wrong is not None:
             return wrong
         for key in keys:
-            if not any(self._seen(key)) and (key in self._states or not self._shared):
+            known = key in self._states or key in self._purged
+            if not any(self._seen(key)) and (known or not self._shared):
                 was = " or ".join(map(self._described, self._states.get(key, (ABSENT,))))
                 detail = f"{name} has a row for {key.hex() or 'the empty key'}, with {was}"
-                return Disagreement(
-                    detail, f"{name} row for nothing", clauses[1] if key in self._states else clauses[0]
-                )
+                clause = expired if key in self._states else purged if key in self._purged else there
+                return Disagreement(detail, f"{name} row for nothing", clause)
         for key in list(self._states):
             if key not in keys and ABSENT not in self._seen(key):
                 detail = f"{name} lacks {key.hex()}, with {' or '.join(map(self._described, self._states[key]))}"
-                return Disagreement(detail, f"{name} row missing", clauses[0])
+                return Disagreement(detail, f"{name} row missing", there)
         return None
 
     def _points_moved(self, rows: Iterable[ListRow]) -> Disagreement | None:

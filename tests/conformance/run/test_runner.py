@@ -106,6 +106,15 @@ def test_exclusive_cases_run_alone_and_pristine_ones_first() -> None:
     assert driver.order[:4] == ["fresh/1", "alone/0", "alone/1", "alone/2"]
 
 
+def test_what_others_rest_on_comes_before_what_may_take_long_and_behind_what_needs_a_fresh_server() -> None:
+    driver = CountingDriver(1)
+    rests = [make_case(id="first/1", prerequisite=True), make_case(id="first/2", prerequisite_of_all=True)]
+    alone = [make_case(id="alone/1", exclusive=True), make_case(id="fresh/1", exclusive=True, fresh_server=True)]
+    run([make_case({"wait": 9}, id="waiting/1"), *alone, *rests], driver)
+
+    assert driver.order == ["fresh/1", "first/1", "first/2", "alone/1", "waiting/1"]
+
+
 def test_waiting_cases_begin_before_the_others() -> None:
     driver = CountingDriver(1)
     waiting = make_case({"repeat": {"each": {"i": [1, 2]}, "steps": [{"wait": 1}]}}, id="waiting/1")

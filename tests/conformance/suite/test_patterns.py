@@ -75,6 +75,20 @@ def test_each_matcher_of_bytes(matcher: Any, fits: bool) -> None:
     assert fits is matches({"GET_REPLY": {"value": matcher}}, GET, v=GET.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "fits"),
+    [
+        ((b"abcdefgh", b"ijklmnop"), True), ((b"abcdefgh", b"abcdefgh"), False), ((b"abcdefgh", b"12efgh34"), True),
+        ((b"abcdefgh", b"1defgh23"), False), ((b"abcdefg-abcdefg",), False), ((b"abcd-abcd",), True),
+        ((b"aaaaaa",), False),
+    ],
+)  # fmt: skip
+def test_values_that_are_unlike_have_no_five_bytes_in_a_row_twice(values: tuple[bytes, ...], fits: bool) -> None:
+    symbols, pattern = make_symbols(), pattern_of({"GET_REPLY": {"value": {"unlike": "v"}}})
+
+    assert fits is all(match(pattern, GetReply(ttl_type=4, ttl=59, value=value), symbols) is None for value in values)
+
+
 def test_a_saved_value_can_be_used_in_the_next_pattern() -> None:
     symbols = make_symbols()
 
