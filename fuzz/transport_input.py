@@ -1,18 +1,21 @@
 """The input of the transport's fuzz target: a conversation of the vectors, then when its bytes come and are taken.
 
-Bytes: profile and variant, high-water mark, conversation (2), then operations. A real session of the reference server
-runs in the stream transport of `reference_server/streams.py`, on a loop whose time is virtual and a socket that is a
-model: bytes wait on the way in, and on the way out until the peer takes them.
+Bytes: profile and variant, high-water mark (and whether the peer speaks TLS, and where it ends its stream),
+conversation (2), then operations. A real session of the reference server runs in the stream transport of
+`reference_server/streams.py`, on a loop whose time is virtual and a socket that is a model: bytes wait on the way in,
+and on the way out until the peer takes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
+from wireproof.fuzz.invariants.tls_transport import INSIDE, OUTSIDE, TlsTransportCheck, can_speak_tls
 from wireproof.fuzz.invariants.transport_invariants import LINGER_S, TransportCheck, TransportCheckOptions
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
 from wireproof.protocols import protocol
 
@@ -26,8 +29,13 @@ IN_PIECES = (0x28, 0x2E, 0x06, 0x20, 0x2E, 0x03, 0x28, 0x0B, 0x0D)
 """Operations: pieces come, also to a session that is paused, and a little of the answer is taken."""
 NEVER_TAKEN = (0x38, 0x87, 0x1D)
 """Operations: all comes, the peer ends its side, takes nothing, and time passes."""
+OF_THESE_INSIDE_TLS = 4
+"""Of so many seed conversations one is also played inside TLS."""
 MOST_STEPS = 200
 MOST_SENT = 4096
+TLS = 128
+ENDS = {32: (INSIDE, OUTSIDE), 64: (OUTSIDE,), 0: (INSIDE,)}
+"""Bits of the byte of the high-water mark: inside TLS, and where the peer ends its stream."""
 
 
 @cache
@@ -36,18 +44,35 @@ def _spoken(name: str) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def _streams(name: str, profile: str, variant: str) -> tuple[bytes, ...]:
-    """Return what the clients of conversations send on streams, the distinct ones."""
+def _streams(name: str, profile: str, variant: str) -> tuple[tuple[str, bytes], ...]:
+    """Return the link of conversations on streams, and what their clients send, the distinct ones."""
     found = exchanges(name, profile, variant)
-    sent = (one.sent for one in found if protocol(name).link_of(one.link).transport == "stream")
-    return tuple(dict.fromkeys(one[:MOST_SENT] for one in sent))
+    sent = ((one.link, one.sent[:MOST_SENT]) for one in found if protocol(name).link_of(one.link).transport == "stream")
+    return tuple({data: (link, data) for link, data in sent}.values())
 
 
-def _options(name: str, data: bytes) -> TransportCheckOptions:
-    profile, variant = _spoken(name)[data[0] % len(_spoken(name))]
-    streams = _streams(name, profile, variant)
-    sent = streams[int.from_bytes(data[2:4], "little") % len(streams)]
-    return TransportCheckOptions(name, profile, variant, sent, MARKS[data[1] % len(MARKS)])
+@cache
+def _tls_openings(name: str, profile: str, variant: str) -> Mapping[str, bytes]:
+    """Return link -> what a client sends in clear before TLS; none where no TLS can be spoken without certificates."""
+    if not can_speak_tls():
+        return {}
+    usual = next(iter(protocol(name).links))
+    found = FuzzContext(name, profile, variant, tls=True).tls_openings
+    return {link: data for one, data in found.items() for link in (one, *([""] if one == usual else []))}
+
+
+def _made(name: str, data: bytes) -> TransportCheck:
+    """Return the check of an input: in TLS where it says so, and the link of its conversation may switch to it."""
+    spoken = _spoken(name)[data[0] % len(_spoken(name))]
+    streams, openings = _streams(name, *spoken), _tls_openings(name, *spoken)
+    link, sent = streams[int.from_bytes(data[2:4], "little") % len(streams)]
+    mark = MARKS[data[1] % len(MARKS)]
+    if data[1] & TLS and link in openings:
+        rest = sent[len(openings[link]) :]
+        options = TransportCheckOptions(name, *spoken, rest, mark)
+        ends = next(ends for bit, ends in ENDS.items() if not bit or data[1] & bit)
+        return TlsTransportCheck(options, openings[link], ends)
+    return TransportCheck(TransportCheckOptions(name, *spoken, sent, mark))
 
 
 def check(name: str, data: bytes) -> None:
@@ -57,9 +82,11 @@ def check(name: str, data: bytes) -> None:
 
 
 def _play(name: str, data: bytes, done: list[str]) -> None:
-    options = _options(name, data)
-    done.append(f"the peer sends {options.sent.hex()}; high-water mark {options.high_water}")
-    with TransportCheck(options) as found:
+    made = _made(name, data)
+    options = made.options
+    where = " inside TLS" if isinstance(made, TlsTransportCheck) else ""
+    done.append(f"the peer sends {options.sent.hex()}{where}; high-water mark {options.high_water}")
+    with made as found:
         for operation in data[HEAD : HEAD + MOST_STEPS]:
             kind, which = operation & 7, operation >> 3
             size = SIZES[which % len(SIZES)]
@@ -85,7 +112,7 @@ def _play(name: str, data: bytes, done: list[str]) -> None:
 
 def described(name: str, data: bytes) -> InputDescription:
     """Return profile, variant and the steps up to the one that breaks something, as text."""
-    options, done = _options(name, data), []  # type: tuple[TransportCheckOptions, list[str]]
+    options, done = _made(name, data).options, list[str]()
     try:
         with ending():
             _play(name, data, done)
@@ -97,8 +124,19 @@ def described(name: str, data: bytes) -> InputDescription:
 def seeds(name: str) -> Iterator[bytes]:
     """Yield each conversation, at once and in pieces, with readers of several speeds."""
     for number, (profile, variant) in enumerate(_spoken(name)):
-        for at in range(len(_streams(name, profile, variant))):
+        streams, openings = _streams(name, profile, variant), _tls_openings(name, profile, variant)
+        for at in range(len(streams)):
             which = at.to_bytes(2, "little")
             yield bytes([number, 3, *which])
             yield bytes([number, at % 3, *which, *IN_PIECES * 6])
             yield bytes([number, 3, *which, *NEVER_TAKEN])
+            if streams[at][0] in openings and at % OF_THESE_INSIDE_TLS == 0:
+                yield bytes([number, TLS | 3, *which])
+                yield bytes(
+                    [
+                        number,
+                        TLS | list(ENDS)[at // OF_THESE_INSIDE_TLS % 3] | at // OF_THESE_INSIDE_TLS % 4,
+                        *which,
+                        *IN_PIECES * 6,
+                    ]
+                )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -21,12 +22,14 @@ from wireproof.conformance.run import reference_target
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.reference_server.clock import Callback, VirtualClock
 from wireproof.reference_server.registry import create_service
-from wireproof.reference_server.service import Limits, Peer, Service, seeded_ids
+from wireproof.reference_server.service import Limits, Peer, Secure, Service, seeded_ids
 from wireproof.reference_server.streams import StreamConnections, StreamProtocol
 
-__all__ = ["LINGER_S", "TransportCheck", "TransportCheckOptions"]
+__all__ = ["LINGER_S", "TransportCheck", "TransportCheckOptions", "session_output"]
 
 LINGER_S = 2.0
+HANDSHAKE_S = 10_000.0
+"""Longer than any input: however slowly the records of a handshake come, it is not given up."""
 PORT = 40_000
 
 
@@ -72,14 +75,24 @@ def _service(options: TransportCheckOptions, clock: _SlowClock) -> Service:
 @lru_cache(maxsize=4096)
 def _expected(options: TransportCheckOptions, piece: int) -> bytes:
     """Return what a session writes that gets the bytes in pieces and then the end, and is never paused."""
+    sent = options.sent
+    return session_output(options, [sent[at : at + piece] for at in range(0, len(sent), piece)])
+
+
+def session_output(options: TransportCheckOptions, pieces: Sequence[bytes], secure: Secure | None = None) -> bytes:
+    """Return what a session writes that gets `pieces` and then the end, and is never paused.
+
+    `secure` is called where it switches to TLS, which has no bytes here.
+    """
     written: list[bytes] = []
     closed: list[bool] = []
     clock = _SlowClock()
     service = _service(options, clock)
-    session = service.connect(Peer("tcp", "127.0.0.1", PORT), written.append, lambda: closed.append(True))
-    for at in range(0, len(options.sent), piece):
+    peer = Peer("tcp", "127.0.0.1", PORT, secure=secure)
+    session = service.connect(peer, written.append, lambda: closed.append(True))
+    for piece in pieces:
         if not closed:
-            session.data_received(options.sent[at : at + piece])
+            session.data_received(piece)
             clock.catch_up()
     if not closed:
         session.eof_received()
@@ -166,7 +179,7 @@ class _ModelSocket:
         """Take bytes to send. Raises `InvariantError` for bytes after the end or from a paused session."""
         if self.eof or self.closing:
             raise InvariantError("nothing is written after the end", f"{len(data)} bytes after it", "write")
-        if self.paused and data:
+        if self.paused and data and not self._check.may_write_paused:
             raise InvariantError("a paused session writes nothing", f"{data[:80].hex()} while paused", "paused")
         self.unsent += data
         if len(self.unsent) > self._high and not self.paused:
@@ -198,8 +211,10 @@ class _ModelSocket:
 class TransportCheck:
     """One connection; every method raises `InvariantError`. Use it as a context manager."""
 
+    may_write_paused = False
+
     def __init__(self, options: TransportCheckOptions) -> None:
-        self._options = options
+        self.options = options
         self._loop = _VirtualLoop()
         self._rest = options.sent
         self._ended = self._lost = False
@@ -207,9 +222,9 @@ class TransportCheck:
     def __enter__(self) -> TransportCheck:
         self._outer = asyncio._get_running_loop()
         asyncio._set_running_loop(cast(Any, self._loop))
-        limits = Limits(high_water=self._options.high_water, linger=LINGER_S)
+        limits = Limits(high_water=self.options.high_water, linger=LINGER_S, handshake=HANDSHAKE_S)
         self._clock = _SlowClock()
-        self._connections = StreamConnections(_service(self._options, self._clock), limits, 1)
+        self._connections = StreamConnections(_service(self.options, self._clock), limits, 1, self._tls_of_server())
         self.protocol: StreamProtocol = self._connections.protocol()
         self._socket = _ModelSocket(self)
         self.protocol.connection_made(cast(Any, self._socket))
@@ -219,6 +234,9 @@ class TransportCheck:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         asyncio._set_running_loop(self._outer)
+
+    def _tls_of_server(self) -> ssl.SSLContext | None:
+        return None
 
     @property
     def _gone(self) -> bool:
@@ -274,7 +292,7 @@ class TransportCheck:
     def finish(self) -> None:
         """Let all come, the peer end its side and take everything. Raises `InvariantError` if anything is left."""
         cut = self._socket.aborted
-        for _ in range(4 * len(self._options.sent) + 64):
+        for _ in range(4 * len(self.options.sent) + 64):
             self.arrive(1 << 20)
             self.end()
             self.drain(1 << 20)
@@ -291,14 +309,18 @@ class TransportCheck:
             raise InvariantError("nothing is left behind a connection", f"{self._loop.waiting} timers", "left")
 
     def _compare(self) -> None:
-        whole, single = _expected(self._options, 1 << 20), _expected(self._options, 1)
-        got = bytes(self._socket.taken)
+        got, whole, single = self._compared()
         if got in (whole, single) or (whole != single and len(got) == len(whole)):
             return
         least = min(len(got), len(whole))
         first = next((at for at in range(least) if got[at] != whole[at]), least)
         detail = f"{len(got)} bytes instead of {len(whole)}, byte {first} is the first other one"
         raise InvariantError("whole is any pace", detail, "pace")
+
+    def _compared(self) -> tuple[bytes, bytes, bytes]:
+        """Return what the peer got, and what a session writes that gets all at once, and byte by byte."""
+        whole, single = _expected(self.options, 1 << 20), _expected(self.options, 1)
+        return bytes(self._socket.taken), whole, single
 
     def _settle(self) -> None:
         """Check what holds between two steps, and end a connection that is closed and sent."""
