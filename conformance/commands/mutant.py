@@ -18,6 +18,7 @@ from wireproof.mutants.cli import serve
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
 from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.registry import MissingExtraError
 
 PRINTED_WIDTH = 150
 """Columns where the output is no terminal."""
@@ -74,7 +75,14 @@ def command(
 
 
 def _list(names: Sequence[str], as_json: bool) -> None:
-    found = [(name, one, load_suite(name)) for name in names for one in server_mutants(name).values()]
+    found = []
+    for name in names:
+        try:
+            found += [(name, one, load_suite(name)) for one in server_mutants(name).values()]
+        except MissingExtraError as error:
+            if len(names) == 1:
+                raise
+            click.echo(f"wireproof: left out: {error}", err=True)
     if as_json:
         click.echo(json.dumps([_as_json(name, one, suite) for name, one, suite in found], indent=2))
         return

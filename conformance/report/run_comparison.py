@@ -121,10 +121,10 @@ def compare_runs(first: ReadRun, second: ReadRun) -> RunComparison:
     changes, same, unsampled, left_out = list[Change](), 0, 0, 0
     for play in {**after, **before}:
         one, other = before.get(play), after.get(play)
-        if (one is None and first.partial) or (other is None and second.partial):
-            left_out += 1
-        elif (one is None or other is None) and play[1] != WHOLE.name and not any(map(_is_bad, _there(one, other))):
+        if (one is None or other is None) and play[1] != WHOLE.name and not any(map(_is_bad, _there(one, other))):
             unsampled += 1
+        elif (one is None and first.partial) or (other is None and second.partial):
+            left_out += 1
         elif (kind := _kind(one, other)) is None:
             same += 1
         else:

@@ -10,12 +10,14 @@ from typing import Any
 import click
 
 from wireproof.conformance.commands.explanation import UnknownIdError, explained
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.bundle import write_bundle
+from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.report.derived_vectors import DeriveError
 from wireproof.conformance.report.record_search import RECORD_ID, records_with, shown_record
 from wireproof.conformance.suite.cases import CaseError
 from wireproof.fuzz.commands.options import Options
-from wireproof.fuzz.findings.finding import FindingError
+from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load
 
 __all__ = ["command", "finding_at", "run_folders"]
@@ -23,6 +25,7 @@ __all__ = ["command", "finding_at", "run_folders"]
 RUNS = (Path("runs"), Path())
 """Where runs are looked for, unless somebody says where: the first that exists."""
 FINDINGS = Path("findings")
+MOST_LINES, LONGEST_LINE = 20, 160
 
 
 def run_folders(given: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -85,9 +88,30 @@ def _finding(path: Path, *, as_json: bool) -> Iterator[str]:
         yield json.dumps(found.to_json(), indent=1)
         return
     spoken = f"{found.protocol} {found.profile} {found.variant}"
-    yield f"finding {found.id}: {found.oracle}, of {found.engine} ({spoken})"
-    yield from (f"  {name}: {value}" for name, value in found.to_json().items() if isinstance(value, str) and value)
+    yield f"finding {found.id}: {found.oracle}, of wireproof fuzz {found.engine} ({spoken})"
+    yield f"  what was seen: {found.detail}"
+    if found.clause:
+        yield f"  clause {found.clause}: {sentence_of(found.protocol, found.clause)}"
+    seen, tries = found.reproduced
+    yield f"  seen again in {seen} of {tries} tries" if tries else "  not tried again"
+    shown = {"implementation": found.implementation, "target": found.target, "state": found.state, "shape": found.shape}
+    yield from (f"  {name}: {value}" for name, value in shown.items() if value)
+    yield f"  found: {found.found_at}, by wireproof {found.found_by}, after {found.executions} executions"
+    yield from _exchange(path if path.is_dir() else path.parent, found)
     yield f"  play it again: wireproof replay {path}"
+
+
+def _exchange(folder: Path, found: FuzzFinding) -> Iterator[str]:
+    """Yield the first lines of what crossed, or of what the input does."""
+    file = folder / "exchange.txt"
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()[2:]
+    except OSError:
+        lines = list(found.steps)
+    for line in lines[:MOST_LINES]:
+        yield f"    {line if len(line) <= LONGEST_LINE else f'{line[:LONGEST_LINE]}…'}"
+    if len(lines) > MOST_LINES:
+        yield f"    … and {number_of(len(lines) - MOST_LINES, 'line')} more{f' in {file}' if file.exists() else ''}"
 
 
 def _record(identifier: str, options: Options) -> Iterator[str]:

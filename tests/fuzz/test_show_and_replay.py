@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from wireproof.cli import command
+from wireproof.fuzz.findings.finding import FuzzFinding
 
 CASE = "query/missing"
 PLAYED = ["test", "throttr", "simulation", "--profile", "7.3.2", "--variant", "uint8", "-k", CASE]
@@ -61,3 +62,29 @@ def test_what_cannot_be_played_again_is_reported(tmp_path: Path, monkeypatch: py
     assert "names like it: query/missing" in printed("replay", "query/missin", code=2)
     assert "name a target" in printed("replay", CASE, code=2)
     assert "nothing to test at" in printed("replay", CASE, "tcp://127.0.0.1:1", code=2)
+
+
+def test_a_finding_is_shown_in_words_with_its_clause_and_its_exchange(tmp_path: Path) -> None:
+    finding = FuzzFinding(
+        engine="server",
+        oracle="the process stays",
+        detail="the server died",
+        shape="died",
+        protocol="throttr",
+        profile="7.1.0",
+        variant="uint16",
+        clause="THR-QUERY-4",
+        reproduced=(2, 3),
+    )
+    folder = tmp_path / finding.id
+    folder.mkdir()
+    (folder / "finding.json").write_text(json.dumps(finding.to_json()))
+    (folder / "exchange.txt").write_text("the process stays: it died\n\n" + "  a > 02\n" * 30)
+
+    shown = printed("show", str(folder))
+
+    assert "what was seen: the server died" in shown
+    assert "clause THR-QUERY-4: The answer to QUERY starts with a status byte" in shown
+    assert "seen again in 2 of 3 tries" in shown
+    assert shown.count("a > 02") == 20
+    assert "… and 10 lines more in" in shown
