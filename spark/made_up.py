@@ -150,8 +150,7 @@ def with_evidence(drawn: DataFrame) -> DataFrame:
         {
             "blamed": F.when(failing, F.col("clauses")[0]),
             "guilty": F.when(failing, "target"),
-            "not_required": F.lit(None).cast("string"),
-            "observed": F.lit(None).cast("string"),
+            **dict.fromkeys(("not_required", "observed", "peer", "peer_version"), F.lit(None).cast("string")),
             "step": F.when(failing, F.lit(1).cast("long")),
             "byte": F.when(failing, F.lit(2).cast("long")),
             "evidence_id": F.lit(None).cast("string"),
