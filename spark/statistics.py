@@ -95,22 +95,37 @@ def flaky_cases(stats: DataFrame, columns: DataFrame) -> DataFrame:
         F.sum(F.when(F.col("flips") > 0, F.least("passes", F.col("runs") - F.col("passes")))).alias("rare"),
         F.max("last_day").alias("last_day"),
     )
-    flaky = pooled.where((F.col("flips") >= 3) & (F.col("rare") >= 2) & (F.col("returning_columns") >= 1))
+    flaky = pooled.where(_goes_to_and_fro(F.col("flips"), F.col("rare"), F.col("returning_columns")))
     low, high = wilson(F.col("passes"), F.col("runs"))
     return flaky.withColumns({"pass_rate": F.col("passes") / F.col("runs"), "low": low, "high": high})
+
+
+def _goes_to_and_fro(flips: Column, rare: Column, returning: Column) -> Column:
+    """Say whether a case is flaky, of its columns together: it flips and comes back more than by an accident."""
+    return (flips >= 3) & (rare >= 2) & (returning >= 1)
+
+
+def _is_flaky() -> Column:
+    """Say of a row of CASE_STATS whether the case goes to and fro in any version and variant of its implementation."""
+    every = Window.partitionBy("protocol", "profile", "role", "implementation", "case")
+    rare = F.when(F.col("flips") > 0, F.least("passes", F.col("runs") - F.col("passes"))).otherwise(0)
+    sums = (F.sum(one).over(every) for one in (F.col("flips"), rare, (F.col("flips") > 1).cast("int")))
+    return _goes_to_and_fro(*sums)
 
 
 def version_changes(stats: DataFrame, columns: DataFrame) -> DataFrame:
     """Return what passed in one version and not in the next one that was tested (`regression`), or became good (`fix`).
 
-    `sure`: no run of either version says otherwise. Cases that go to and fro are not sure.
+    `sure`: no run of either version says otherwise, and the case goes to and fro in no version: of a flaky one two
+    runs that fail and two that pass are chance.
     """
     named = stats.join(
         columns.select("column_id", "version_order", "first_run", *COLUMN_KEY), on="column_id"
     ).withColumnRenamed("implementation_version", "to_version")
+    marked = named.withColumn("flaky", _is_flaky())
     in_order = Window.partitionBy(*SAME_LINE).orderBy("version_order", "first_run", "to_version")
     before = F.lag(F.struct("to_version", "last_ok", "runs", "passes", "flips")).over(in_order)
-    chained = named.withColumn("before", before).where(
+    chained = marked.withColumn("before", before).where(
         F.col("before").isNotNull() & (F.col("before.last_ok") != F.col("last_ok"))
     )
     one_way = (F.col("passes") == F.col("runs") * F.col("last_ok")) & (
@@ -123,7 +138,7 @@ def version_changes(stats: DataFrame, columns: DataFrame) -> DataFrame:
         F.when(F.col("last_ok") == 0, "regression").otherwise("fix").alias("kind"),
         F.col("before.runs").alias("runs_from"),
         F.col("runs").alias("runs_to"),
-        one_way.alias("sure"),
+        (one_way & ~F.col("flaky")).alias("sure"),
         F.col("first_day").alias("since"),
         "column_id",
     )

@@ -12,7 +12,10 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from wireproof.spark import ingest, site
+from wireproof.spark import ingest, made_up, site
+from wireproof.spark.generate import Plan
+from wireproof.spark.lake.batches import Lake
+from wireproof.spark.lake.tables import RECORDS
 from wireproof.spark.lake.views import register_views
 
 pytestmark = pytest.mark.spark
@@ -190,3 +193,13 @@ def test_the_command_line_knows_the_commands(name: str) -> None:
 
     listed = CliRunner().invoke(command, ["--help"])
     assert f"  {name} " in listed.output
+
+
+def test_the_generator_makes_what_a_lake_holds(spark: SparkSession, tmp_path: Path) -> None:
+    made = made_up.make_lake(
+        Lake(spark, str(tmp_path / "lake"), create=True), Plan(seed=1, runs=2, implementations=1, cases=12)
+    )
+
+    records = Lake(spark, str(tmp_path / "lake")).records()
+    assert records.columns == RECORDS.fieldNames()
+    assert records.count() == made["records"] == 2 * 12 * 3
