@@ -131,7 +131,7 @@ def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[
     """Return what each scenario found, with the microseconds that it took."""
     found: list[tuple[ScenarioResult, int]] = []
     since = time.monotonic()
-    first = run.make_queues()
+    first = run.begin()
     if first:
         raise TargetError(first[0].detail)
     for name in SCENARIOS:

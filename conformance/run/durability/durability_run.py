@@ -19,6 +19,8 @@ QUIET = 0.6
 """Seconds without a message after which a replay is over."""
 AT_ONCE = 0.05
 """Seconds that are waited for what nobody expects."""
+FOLLOWED = 20
+"""How many messages are published before a subscriber reads them."""
 ENDLESS = 100
 """How many messages more than were ever published are read: such a replay may have no end."""
 UnderLoad = Callable[["DurabilityRun", int], tuple[str, list[BrokenPromise]]]
@@ -61,13 +63,16 @@ class DurabilityRun:
         """Start the server, again, and make the queues; they may be there."""
         try:
             self.lives.start("for durability")
-            before = self._kept_queues()
-            made = self.make_queues()
-            return [*before, *made, *(self._kept_queues() if not self.topics else ())]
+            return [*self._kept_queues(), *self.begin()]
         except StartError as error:
             return [BrokenPromise("starts", str(error))]
         except OSError as error:
             return [BrokenPromise("queues", f"queues cannot be made: {error}")]
+
+    def begin(self) -> list[BrokenPromise]:
+        """Make the queues, and note their topic ids in the first life. Raises `OSError`."""
+        made = self.make_queues()
+        return [*made, *(self._kept_queues() if not self.topics else ())]
 
     def _kept_queues(self) -> list[BrokenPromise]:
         """Subscribe what an earlier life made, before it is made again: a queue is kept, used or not."""
@@ -97,17 +102,19 @@ class DurabilityRun:
         self.lives.kill()
         self.kills += 1
 
-    def publish(self, queue: bytes, bodies: list[bytes]) -> list[bytes]:
-        """Publish bodies one by one; return those that were acknowledged."""
+    def publish(self, queue: bytes, bodies: list[bytes], follow: Callable[[], None] | None = None) -> list[bytes]:
+        """Publish bodies one by one, and `follow` behind every twentieth; return those that were acknowledged."""
         done = []
         with self.open_hook() as connection:
-            for body in bodies:
+            for at, body in enumerate(bodies, 1):
                 self.known[queue].published[body] = 0
                 connection.send(self.talk.message("publish", queue=queue, body=body))
                 message = connection.receive()
                 if message is not None and self.talk.is_ok(message):
                     self.known[queue].acknowledged[body] = None
                     done.append(body)
+                if follow is not None and at % FOLLOWED == 0:
+                    follow()
         return done
 
     def read(

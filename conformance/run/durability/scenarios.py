@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.conformance.run.durability.conversation import TestedQueue
 from wireproof.conformance.run.durability.durability_run import DurabilityRun
-from wireproof.conformance.run.durability.load import body_of
+from wireproof.conformance.run.durability.load import Follower, Publisher, body_of
 from wireproof.conformance.run.durability.promises import (
     BrokenPromise,
     Keeps,
@@ -26,11 +27,16 @@ SETTLED = 1.2
 """Seconds after which a delivery must be known to the disk."""
 WAITING = 12
 """Messages that wait in a round-robin queue."""
-FLIPPED = (4, -1)
-"""Which of the messages have a bit flipped: one between others, and the last one, behind which nothing is left."""
+DAMAGES = (("killed", (-1,)), ("killed", (4, -1)), ("ended", (4, -1)))
+"""How it ended, and which of ten messages have a bit flipped then: the last one, or one between others, too."""
+MANY, AT_ONCE = (1 << 16) + 100, 200
+"""Messages of one queue, more than 16 bits count; so many are on the way."""
+MANY_KILLS = 50
+"""A run with fewer kills is a short one, and counts less far."""
 ROOM = 1 << 16
 """Bytes that the files of a server may still grow on a full disk."""
 TOO_MUCH = 400  # messages published to a full disk
+AFTER = 0.05  # a subscriber reads them until nothing comes for so many seconds
 LARGEST, SMALLEST = 30_000, 1000
 """Bytes of each: in all twice what the largest file may have, for a server may have room there."""
 
@@ -150,6 +156,41 @@ def _in_turn(found: list[bytes], wanted: list[bytes]) -> list[BrokenPromise]:
     return [BrokenPromise("turns", f"{len(wanted)} messages waited, {len(found)} came, {lost} of them are lost")]
 
 
+def ended(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
+    """End it in good order as soon as it acknowledged: what is persistent is written by then, whatever its sync."""
+    broadcast = [one for one in run.talk.queues if not one.is_shared]
+    done = {
+        one.name: run.publish(one.name, [b"end-%d-%s" % (at, one.name) for at in range(WAITING)]) for one in broadcast
+    }
+    run.lives.end()
+
+    def kept(queue: TestedQueue, known: KnownMessages, found: Replayed) -> list[BrokenPromise]:
+        there = {body for _, body in found}
+        lost = [body for body in done[queue.name] if body not in there]
+        detail = f"{queue.name.decode()}: of {len(done[queue.name])} messages {len(lost)} are lost"
+        return broken_by(known, found, queue.keeps) + ([BrokenPromise("ended", detail)] if lost else [])
+
+    breaches = run.start()
+    yield ScenarioResult("ended", tuple(breaches + run.compared(kept)))
+
+
+def many(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
+    """Publish more than 16 bits count, and kill it: no id comes again."""
+    if kills < MANY_KILLS:
+        yield ScenarioResult("many", (), f"only with --kills {MANY_KILLS} or more", is_done=False)
+        return
+    queue = [one for one in run.talk.queues if not one.is_shared and one.keeps is Keeps.SEEN][-1]
+    with run.open_hook() as connection:
+        publisher = Publisher(run, connection)
+        for first in range(0, MANY, AT_ONCE):
+            publisher.publish(*((queue.name, b"many-%d" % at) for at in range(first, first + AT_ONCE)))
+            while publisher.on_the_way and (message := connection.receive()) is not None:
+                publisher.takes(message)
+    run.kill()
+    breaches = run.start()
+    yield ScenarioResult("many", tuple(breaches + run.compared(_promised)))
+
+
 def torn_tail(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Kill it and cut the file that holds the last message within that message."""
     for one in (one for one in run.talk.queues if not one.is_shared):
@@ -174,38 +215,52 @@ def torn_tail(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
         breaches = run.start()
         if not breaches:
             breaches = run.compared(_undamaged)
-            kept = set(run.known[one.name].seen.values())
-            lost = [body for body in done[:-1] if body not in kept]
-            if lost and one.keeps is Keeps.SEEN:
-                detail = f"of {len(done) - 1} messages before the torn one {len(lost)} are lost"
-                breaches += run.witnessed([BrokenPromise("torn", detail)])
+            breaches += _before_the_last(run, one, done[:-1])
         yield ScenarioResult(f"torn-{one.name.decode()}", tuple(breaches), f"cut {file.name} at {at}")
 
 
 def bit_flipped(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Flip a bit of messages wherever files hold them: they are dropped, or the server says why it does not start."""
-    for how in ("killed", "ended"):
+    for how, which in DAMAGES:
         run.forget()
         for one in (one for one in run.talk.queues if not one.is_shared):
-            bodies = [b"flip-%s-%d-%s-" % (how.encode(), number, one.name) + b"y" * 300 for number in range(10)]
+            name = f"flip-{how}-{len(which)}-{one.name.decode()}"
+            bodies = [f"{name}-{number}-".encode() + b"y" * 300 for number in range(10)]
             run.publish(one.name, bodies)
             run.lives.rest(SETTLED)
             if how == "killed":
                 run.kill()
             else:
                 run.lives.end()
-            flipped = [file.name for file in _files(run.data) if any([_flip(file, bodies[at]) for at in FLIPPED])]
+            flipped = _flipped(run, [bodies[at] for at in which])
             run.forget()
             note = f"flipped in {', '.join(flipped) or 'no file'}"
             try:
                 run.lives.start("after a flipped bit")
             except StartError as error:
-                yield ScenarioResult(
-                    f"flip-{how}-{one.name.decode()}", (), f"{note}; it does not start: {error}", bool(flipped)
-                )
-                return
+                yield ScenarioResult(name, (), f"{note}; it does not start: {error}", bool(flipped))
+                _flipped(run, [bodies[at] for at in which])
+                run.lives.start("with the bits as they were")
+                continue
             breaches = run.make_queues() + run.compared(_InPlace(bodies))
-            yield ScenarioResult(f"flip-{how}-{one.name.decode()}", tuple(breaches), note, bool(flipped))
+            if which == (-1,) and how == "killed":
+                breaches += _before_the_last(run, one, bodies[:-1])
+            yield ScenarioResult(name, tuple(breaches), note, bool(flipped))
+
+
+def _flipped(run: DurabilityRun, bodies: list[bytes]) -> list[str]:
+    """Flip a bit of each body wherever a file holds it, or flip it back; return the names of these files."""
+    return [file.name for file in _files(run.data) if any([_flip(file, body) for body in bodies])]
+
+
+def _before_the_last(run: DurabilityRun, queue: TestedQueue, bodies: list[bytes]) -> list[BrokenPromise]:
+    """Judge what is left of `bodies`, behind which the last record was torn or damaged."""
+    kept = set(run.known[queue.name].seen.values())
+    lost = [body for body in bodies if body not in kept]
+    if not lost or queue.keeps is not Keeps.SEEN:
+        return []
+    detail = f"of {len(bodies)} messages before the damaged one {len(lost)} are lost"
+    return run.witnessed([BrokenPromise("torn", detail)])
 
 
 def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
@@ -218,7 +273,7 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
         bodies = [b"full-%d-%s-" % (number, one.name) + filling for number in range(TOO_MUCH)]
         breaches, note = [], ""
         try:
-            done = run.publish(one.name, bodies)
+            done, breaches = _followed(run, one, bodies)
             note = f"{len(done)} of {len(bodies)} were acknowledged"
             if len(done) < len(bodies):
                 breaches += _serves(run)
@@ -243,6 +298,25 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
             ]
         )
         yield ScenarioResult(f"full-{one.name.decode()}", tuple(breaches + judged), note)
+
+
+def _followed(run: DurabilityRun, queue: TestedQueue, bodies: list[bytes]) -> tuple[list[bytes], list[BrokenPromise]]:
+    """Publish bodies while a subscriber reads: what it gets is written, or it would not be sent.
+
+    Return those that were acknowledged, and what is wrong with the ids that came. Raises `OSError`.
+    """
+    breaches: list[BrokenPromise] = []
+    with run.connect(name=f"follow {queue.name.decode()}") as connection:
+        follower = Follower(run, connection, queue, "follow")
+        connection.receive()
+
+        def follow() -> None:
+            with suppress(OSError):  # it answers no Ping, so a server that is slow to refuse drops it
+                while (message := connection.receive(AFTER)) is not None:
+                    breaches.extend(follower.takes(message))
+
+        done = run.publish(queue.name, bodies, follow)
+    return done, breaches if queue.keeps is Keeps.SEEN else []
 
 
 def _without_gap(queue: TestedQueue, found: Replayed) -> list[BrokenPromise]:
@@ -275,6 +349,8 @@ SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[ScenarioResult]]] =
     "unused": unused,
     "kill": killed_under_load,
     "turns": waiting_in_turns,
+    "ended": ended,
+    "many": many,
     "full": full_disk,
     "torn": torn_tail,
     "flip": bit_flipped,
@@ -287,9 +363,11 @@ ASKED: dict[str, tuple[str, ...]] = {
     "unused": OF_ALL,
     "kill": (*OF_ALL, "seen", "acknowledged", "once"),
     "turns": ("starts", "ids", "topics", "queues", "turns"),
+    "ended": (*OF_ALL, "ended"),
+    "many": (*OF_ALL, "seen", "acknowledged"),
     "full": ("starts", "ids", "whole", "topics", "queues", "seen", "acknowledged", "full"),
     "torn": ("starts", "whole", "topics", "queues", "torn"),
-    "flip": ("starts", "ids", "whole", "topics", "queues"),
+    "flip": ("starts", "ids", "whole", "topics", "queues", "torn"),
 }
 """Name of a scenario -> the promises that it asks for."""
 

@@ -101,6 +101,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("NamechanSession.missed", "self.state.clock.wall_ns() // SECOND & 0xFFFFFFFF", "self.state.clock.wall_ns() // 1000000 % 1000000000")),
     mutant("pings-of-zero", "A Ping has no time.", "PING-2",
            edit("NamechanSession.missed", "self.state.clock.wall_ns() // SECOND & 0xFFFFFFFF", "0")),
+    mutant("pings-at-the-time-of-the-first", "Each Ping has the time of the first one.", "PING-2",
+           edit("NamechanSession.missed", "self.state.clock.wall_ns() // SECOND & 0xFFFFFFFF", "vars(self).setdefault('began', self.state.clock.wall_ns() // SECOND & 0xFFFFFFFF)")),
     mutant("never-dropped", "A silent client stays.", "PING-3", rules={"silent_intervals": 1000}),
     mutant("dropped-after-one", "A client is dropped after one interval.", "PING-4 PING-3 PING-1", rules={"silent_intervals": 1}),
     mutant("dropped-without-error", "A silent client is dropped without an Error.", "PING-3",

@@ -10,6 +10,7 @@ import pytest
 
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.durability import scenarios
 from wireproof.conformance.run.durability.conversation import conversation
 from wireproof.conformance.run.durability.harness_connection import GoneError, HarnessConnection
 from wireproof.conformance.run.durability.lives import SimulatedLives
@@ -22,6 +23,7 @@ from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.registry import protocol
 from wireproof.protocols.states import Role
 from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.namechan.queue import Queue
 from wireproof.reference_server.service import Service
 
 TALK = conversation("namechan", "1", "standard")
@@ -122,3 +124,22 @@ def test_a_server_that_does_not_start_is_reported() -> None:
 def test_what_keeps_nothing_cannot_be_given_a_folder(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match="throttr: its server keeps nothing over a restart"):
         reference_target.kept_in("throttr", tmp_path)
+
+
+def test_ids_are_counted_beyond_what_a_field_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenarios, "MANY", 300)
+    monkeypatch.setattr(scenarios, "MANY_KILLS", 1)
+
+    def of_eight_bits(clock: VirtualClock, data: Path) -> Service:
+        made = server(None, clock, data)
+        monkeypatch.setattr(Queue, "_frame", short)
+        return made
+
+    plain = Queue._frame
+
+    def short(queue: Queue, number: int, body: bytes) -> bytes:
+        return plain(queue, number & 0xFF, body)
+
+    for factory, expected in ((lambda clock, data: server(None, clock, data), []), (of_eight_bits, ["many"])):
+        found = simulated(TALK, factory, kills=1)
+        assert [name for name, one in found if name == "many" and one.breaches] == expected
