@@ -271,7 +271,8 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
         run.lives.limit_files(largest + ROOM)
         filling = b"z" * min(max(2 * (largest + ROOM) // TOO_MUCH, SMALLEST), LARGEST)
         bodies = [b"full-%d-%s-" % (number, one.name) + filling for number in range(TOO_MUCH)]
-        breaches, note = [], ""
+        breaches: list[BrokenPromise] = []
+        note = ""
         try:
             done, breaches = _followed(run, one, bodies)
             note = f"{len(done)} of {len(bodies)} were acknowledged"
