@@ -110,7 +110,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("channel-unanswered-at-half-close", "CHANNEL is not answered when the client ends its side right after it.",
            "ROBUSTNESS-9",
            first("ThrottrSession.data_received",
-                 f"self.is_alone = data[:1] == bytes([{int(RequestType.CHANNEL)}]) and len(data) == 2 + data[1]",
+                 f"self.is_alone = data[:1] == bytes([{int(RequestType.CHANNEL)}]) and [*data[1:2]] == [len(data) - 2]",
                  "self.send() if 'send' in vars(self) else None"),
            edit("ThrottrSession._answer", "self._write(data)",
                 "due, clock = [data], self._state.clock",
