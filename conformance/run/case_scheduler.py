@@ -70,7 +70,7 @@ from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_table
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
-from wireproof.conformance.verdict.crashes import Death, ended_early, not_played, unexplained
+from wireproof.conformance.verdict.crashes import ANSWERS_NOBODY, Death, ended_early, not_played, unexplained
 from wireproof.conformance.verdict.pipeline import Evidence, decide
 from wireproof.conformance.verdict.records import Record
 
@@ -298,7 +298,7 @@ class CaseScheduler:
         outcome = await self.play(case, attempt)
         lost = outcome.verdict is Verdict.CRASH or outcome.unreachable
         if lost and not self.gone and not await self.serves():
-            self.lose(f"answers nobody since {case.id}")
+            self.lose(f"{ANSWERS_NOBODY} since {case.id}")
         return outcome
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
@@ -351,7 +351,7 @@ class CaseScheduler:
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """Return what to make of a case that is not answered, and nobody else is either."""
-        self.lose(f"answers nobody since {case.id}")
+        self.lose(f"{ANSWERS_NOBODY} since {case.id}")
         return decide(outcome, Evidence(serves_nobody=True))
 
     async def serves(self, timeout: float | None = None) -> bool:
@@ -376,18 +376,18 @@ class CaseScheduler:
 
     def _report_losses(self) -> None:
         """Report the cases that lost the target while others were under way; a single one did it."""
-        lost, others = self._lost, len(self._lost) - 1
-        shared = others > 0 and self.plan.stays_up is not None
+        lost, others, stands = self._lost, len(self._lost) - 1, self.plan.stays_up
+        of_many = Evidence(others=others, rests_on=stands.id) if others > 0 and stands is not None else Evidence()
         for case, outcome, began in lost:
-            self.report(case, decide(outcome, Evidence(others=others if shared else 0)), began)
-        if shared:
-            self.deaths.append(Death("was gone and did not come back", [case.id for case, _, _ in lost]))
+            self.report(case, decide(outcome, of_many), began)
+        if of_many.others:
+            self.deaths.append(Death.of_target(self.gone, [case.id for case, _, _ in lost]))
 
     async def _last(self) -> None:
         """Report the case that stands for the whole run: ends of the target that no case is known to cause."""
         case, began = self.plan.stays_up, time.monotonic()
         if self.gone and not self.deaths and not self.guilty:
-            self.deaths.append(Death(self.gone, ()))
+            self.deaths.append(Death.of_target(self.gone, ()))
         deaths = [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
         if case is not None and deaths:
             self.report(case, unexplained(deaths), began)

@@ -121,7 +121,8 @@ class _Grouping:
         requests = frozenset({"", *(name for one in self._bad for name in asked_in(one))})
         for one in sorted(records, key=lambda one: (not asked_in(one), group_of(one) not in requests, size_of(one))):
             process = process_of(one) or {}
-            kind = CauseKind.HANG if extra_of(one).get("hang") or process.get("hang") else CauseKind.DEATH
+            hangs = extra_of(one).get("hang") or process.get("hang") or process.get("silent")
+            kind = CauseKind.HANG if hangs else CauseKind.DEATH
             key = kind.value, *signature(process)
             if key[-1]:
                 by_words.setdefault(key, Group(kind)).shows.append(one)

@@ -17,6 +17,8 @@ SERVES = "a target that serves"
 BUSY, IDLE = 0.2, 0.05
 """Seconds of CPU in a second from which a process is busy, where others want the processor, too, and below which it
 waits."""
+ANSWERS_NOBODY = "answers nobody"
+"""How the reason begins why a target is gone that takes connections and answers none."""
 SHOWN = 20
 """Cases named where many were under way; the record's `extra` has them all."""
 
@@ -79,6 +81,13 @@ class Death:
     cases: Sequence[str]
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of_target(cls, gone: str, cases: Sequence[str]) -> Death:
+        """Return the end of a target that wireproof did not start; `gone`: why, as in "it ..."."""
+        silent = gone.startswith(ANSWERS_NOBODY)
+        how = gone if silent or not cases else "was gone and did not come back"
+        return cls(how, cases, {"silent": True} if silent else {})
+
 
 def not_played(why: str) -> Outcome:
     """Return the outcome of a case that was not begun; `why` as in "it ..."."""
@@ -134,18 +143,26 @@ def left_nobody_served(outcome: Outcome) -> Outcome:
     return replace(outcome, verdict=verdict, got=f"{outcome.got}; the target answers nobody any more")
 
 
-def one_of_many(outcome: Outcome, others: int) -> Outcome:
-    """Return what a crash is worth while so many other cases were under way: nobody knows which of them did it."""
+def one_of_many(outcome: Outcome, others: int, rests_on: str) -> Outcome:
+    """Return what a crash is worth while so many other cases were under way: nobody knows which of them did it.
+
+    It follows from the case `rests_on`, which reports that the target went away.
+    """
     got = f"{outcome.got}; {others} other cases were under way, and which of them caused it is unknown"
-    return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
+    extra = {**outcome.extra, "rests_on": rests_on}
+    return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got, extra=extra)
 
 
 def unexplained(deaths: Sequence[Death]) -> Outcome:
-    """Return the outcome of the case that stands for the run when the target ended and no case is known to do it."""
+    """Return the outcome of the case that stands for the run when the target ended and no case is known to do it.
+
+    It is a hang where the target was there each time and answered nobody.
+    """
     ends = [f"it {one.how}, with {_listed(one.cases)} under way, none of which is known to do it" for one in deaths]
     expected = "a target that stays up through the run"
     extra = {"ends": [{"how": one.how, "under_way": list(one.cases), **one.extra} for one in deaths]}
-    return Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, expected=expected, got="; ".join(ends), extra=extra)
+    verdict = Verdict.HANG if all("silent" in one.extra for one in deaths) else Verdict.CRASH
+    return Outcome(verdict, Trace(), Guilty.TARGET, expected=expected, got="; ".join(ends), extra=extra)
 
 
 def _listed(cases: Sequence[str]) -> str:

@@ -49,6 +49,8 @@ class Evidence:
     """A new client gets no answer."""
     others: int = 0
     """Cases that were under way, too, when the target went away; 0 where it is known that this one did it."""
+    rests_on: str = ""
+    """The case that reports that it went away."""
     whole: Outcome | None = None
     """What came of the same case played whole again."""
     use_by_others: str = ""
@@ -83,7 +85,7 @@ def nobody_served(outcome: Outcome, evidence: Evidence) -> Outcome:
 
 def shared_loss(outcome: Outcome, evidence: Evidence) -> Outcome:
     """Step 5."""
-    return one_of_many(outcome, evidence.others) if evidence.others else outcome
+    return one_of_many(outcome, evidence.others, evidence.rests_on) if evidence.others else outcome
 
 
 def confirmation(outcome: Outcome, evidence: Evidence) -> Outcome:

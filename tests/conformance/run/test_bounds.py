@@ -19,6 +19,7 @@ from wireproof.conformance.run import bounds
 from wireproof.conformance.run.bounds import FLOODS, MANY, Bounds
 from wireproof.conformance.run.runner import Plan, Settings, play_all
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record, Run
 
 SUITE = load_suite("throttr")
@@ -127,6 +128,7 @@ def test_a_target_that_falls_silent_is_reported_at_once() -> None:
 
     assert reported == [f"answers nobody since {reported[0].rpartition(' ')[2]}"]
     assert {one["verdict"] for one in records} <= {"untestable", "crash", "hang"}
+    assert [one.kind for one in causes_of(records)] == ["hang"]
 
 
 def test_a_target_that_is_gone_is_reported_once() -> None:
