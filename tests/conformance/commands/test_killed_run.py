@@ -18,22 +18,22 @@ from wireproof.conformance.commands.clauses import command as clauses
 from wireproof.conformance.report.outputs import JOURNAL, is_incomplete
 from wireproof.conformance.run.processes import module_command, module_environment
 
-QUERY = 0x02
+INSERT = 0x01
 PROBE = b"\x01\x18"
-HELD = "query/missing"
+HELD = "insert/stored-or-not"
 """Fails at once, and waits for a case that may explain it and is never answered."""
 PATIENCE = 60.0
 """Seconds until a test gives up; the run itself would wait longer for its first answer."""
 
 
 class Wrong(BaseRequestHandler):
-    """Answers what asks for profile and width, a QUERY with a byte that is no status, and nothing else at all."""
+    """Answers what asks for profile and width, an INSERT with a byte that is no status, and nothing else at all."""
 
     def handle(self) -> None:
         while data := self.request.recv(1 << 16):
             if data.startswith(PROBE):
                 self.request.sendall(bytes(481))
-            if data[0] == QUERY:
+            elif data[0] == INSERT:
                 self.request.sendall(b"\x07")
 
 
@@ -55,7 +55,7 @@ def lines_of(path: Path) -> dict[str, dict[str, Any]]:
 
 def test_a_failure_that_waits_for_other_cases_outlives_the_run(wrong: str, tmp_path: Path) -> None:
     named = ("--profile", "7.1.0", "--variant", "uint16", "--implementation-version", "1", "--delivery", "whole")
-    some = ("-k", "query/missing or query/starts-with-02", "--timeout", "600", "--out", str(tmp_path))
+    some = ("-k", "insert/stored-or-not or insert/starts-with-01", "--timeout", "600", "--out", str(tmp_path))
     with subprocess.Popen(
         module_command("wireproof", "test", "throttr", wrong, *named, *some),
         env=module_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
