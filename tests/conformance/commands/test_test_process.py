@@ -68,9 +68,7 @@ def test_a_server_that_dies_is_one_crash_with_every_record_there(
     assert f"failed: {len({one['case'] for one in records})} cases" in done.stdout
     assert "Traceback" not in done.stderr
     assert {"pass", "untestable"} <= {one["verdict"] for one in records}
-    assert (
-        len([one["case"] for one in records if one["verdict"] == "crash"]) == 1
-    )
+    assert len([one["case"] for one in records if one["verdict"] == "crash"]) == 1
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["finished_at"]
 
 
