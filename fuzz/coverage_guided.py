@@ -25,6 +25,8 @@ __all__ = ["FuzzerProgress", "FuzzerResult", "is_available", "run"]
 
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+(?:cov: (\d+) ft: (\d+) )?corp: (\d+)/\S+.*exec/s: (\d+)")
 EXECUTED = re.compile(rb"^stat::number_of_executed_units: (\d+)")
+MEMORY_MB = 2048
+"""MB that the process may take beyond what the one that starts it ever had."""
 END_S = 0.5
 """Seconds that the process has to end by itself once it prints no more."""
 PATIENCE = 30.0
@@ -135,8 +137,14 @@ def _broken_before(process: subprocess.Popen[bytes], output: str) -> InvariantEr
 
 
 def _options(seconds: int, executions: int, seed: int) -> list[str]:
-    """Return the limits of a run and its seed as options of libFuzzer."""
-    options = [f"-seed={seed}", "-print_final_stats=1", "-timeout=20"]
+    """Return the limits of a run and its seed as options of libFuzzer.
+
+    libFuzzer compares its peak of memory with the limit, and a process inherits the peak of the one that started it.
+    """
+    from resource import RUSAGE_SELF, getrusage  # on POSIX systems only, as atheris is
+
+    limit = MEMORY_MB + getrusage(RUSAGE_SELF).ru_maxrss // 1024
+    options = [f"-seed={seed}", "-print_final_stats=1", "-timeout=20", f"-rss_limit_mb={limit}"]
     options += [f"-max_total_time={seconds}"] if seconds else []
     return options + ([f"-runs={executions}"] if executions else [])
 

@@ -82,6 +82,15 @@ def test_our_own_code_under_atheris_grows_a_corpus(tmp_path: Path) -> None:
     assert corpus.inputs(tmp_path / "grown")
 
 
+@pytest.mark.skipif(not coverage_guided.is_available(), reason="no atheris here")
+def test_what_the_starting_process_once_had_counts_against_no_input() -> None:
+    resource = pytest.importorskip("resource")
+    (limit,) = (one for one in coverage_guided._options(0, 1, 1) if one.startswith("-rss_limit_mb="))
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # a process that is started begins with it
+    assert int(limit.partition("=")[2]) >= peak + 2048
+
+
 def test_a_corpus_is_minimised_to_what_reaches_the_same(tmp_path: Path) -> None:
     all_of_it, small = tmp_path / "all", tmp_path / "small"
     seeds = list(TARGETS["parser"].seeds("throttr"))[:200]
