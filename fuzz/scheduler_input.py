@@ -146,18 +146,23 @@ def seeds() -> list[bytes]:
         for at in (0, 1, 2, 4)
         for hops in (1, 2, 3)
     ]
+    return found + _seeds_between_slices()
+
+
+def _seeds_between_slices() -> list[bytes]:
+    """Return inputs that act on a scheduler while it splits a span."""
     # A scheduler that is closed while a span is split.
-    found += [
+    closed = [
         bytes([tick, 0, 0, 0, CROWD, 4, 4, MULTITUDE, 0, at, hops, 5, 5, 5, 5])
         for tick in (0, 2, 4)
         for at in (0, 3, 4)
         for hops in (1, 2, 3, 5)
     ]
     # Operations while a span is being split, one record at a time.
-    found += [
+    acted_on = [
         bytes([tick, 0, 0, 0, 0, 4, 0, 1, 4, 0, 2, 4, 4, 3, 4, at, hops, 5, 5, 5, 5])
         for tick in (0, 2, 4)
         for at in (0, 3, 4)
         for hops in (1, 2, 3)
     ]
-    return found
+    return closed + acted_on

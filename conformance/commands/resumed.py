@@ -37,9 +37,9 @@ SELECTING = {
 """Options that decide what is played: a run that goes on has those that it began with."""
 
 
-def go_on(folder: Path | None) -> str:
-    """Return how a run that ended early goes on, as the end of a message."""
-    return f"; go on with --resume {folder}" if folder else ""
+def go_on(folder: Path) -> str:
+    """Return how a run that ended early goes on, as a part of a message."""
+    return f"go on with --resume {folder}"
 
 
 def on_full_disk(error: Exception, folder: Path | None) -> str:
@@ -48,7 +48,7 @@ def on_full_disk(error: Exception, folder: Path | None) -> str:
     if folder is None or not isinstance(cause, OSError) or cause.errno not in NO_SPACE:
         return ""
     began = next((one for one in (folder / PARTIAL, folder) if is_incomplete(one) and (one / RUN).exists()), None)
-    return f"; what was played is kept: make space, then{go_on(folder)[1:]}" if began else ""
+    return f"; what was played is kept: make space, then {go_on(folder)}" if began else ""
 
 
 def with_options_of_run(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def with_options_of_run(context: click.Context, options: Mapping[str, Any]) -> d
         return found
     before = _recorded_options(folder / PARTIAL) or _recorded_options(folder)
     default = click.core.ParameterSource.DEFAULT
-    told = []
+    named = []
     for flag, name in SELECTING.items():
         if (value := before.get(name)) is None or context.get_parameter_source(name) is not default:
             continue
@@ -68,9 +68,9 @@ def with_options_of_run(context: click.Context, options: Mapping[str, Any]) -> d
         except click.BadParameter:
             continue  # it was written by hand, or by a wireproof that is refused later
         if found[name] != options[name]:
-            told.append(flag if found[name] is True else f"{flag} {shlex.quote(str(value))}")
-    if told:
-        click.echo(f"wireproof: it goes on as it began: {' '.join(told)}", err=True)
+            named.append(flag if found[name] is True else f"{flag} {shlex.quote(str(value))}")
+    if named:
+        click.echo(f"wireproof: it goes on as it began: {' '.join(named)}", err=True)
     return found
 
 

@@ -294,7 +294,7 @@ class _Test:
         run.partial.append(WAS_INTERRUPTED)
         if folder:
             folder.finish(run.summary(records, INTERRUPTED, complete=False), records)
-        where = f"; records in {self.working}{go_on(self.options['out'])}" if folder else ""
+        where = f"; records in {self.working}; {go_on(self.options['out'])}" if folder else ""
         played = len({one["case"] for one in records})
         click.echo(f"wireproof: interrupted: {played} of {cases} cases played{where}", err=True)
         return INTERRUPTED

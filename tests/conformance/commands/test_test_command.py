@@ -238,8 +238,9 @@ def test_a_full_disk_ends_the_run_with_one_line(reference: str, tmp_path: Path, 
     result = wireproof(reference if live else "simulation", *NAMED, "-k", "query/", "--out", str(tmp_path))
 
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"wireproof: cannot write to {tmp_path}/records.jsonl: No space left on device")
-    assert len(result.stderr.splitlines()) == 1
+    reason = f"wireproof: cannot write to {tmp_path}/records.jsonl: No space left on device"
+    goes_on = f"; what was played is kept: make space, then go on with --resume {tmp_path}"
+    assert result.stderr.strip() in (reason, reason + goes_on)  # not begun, or begun
 
 
 def test_a_baseline_forgives_and_a_stale_one_exits_4(wrong: str, tmp_path: Path) -> None:
