@@ -40,6 +40,8 @@ Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
 MANY = 200
 """Fields of one write from which on it is not repeated again: the aim is to confuse servers, not to load them."""
+MOST_FIELDS = 2048
+"""Fields of a write that is repeated, all of them together: a request of one byte may be answered by a whole table."""
 MOST_STEPS = 400
 LONGEST_WAIT = 0.05
 CROWD = 64
@@ -241,14 +243,19 @@ def _apart(name: str, taken: set[str]) -> str:
     return f"{name}{number}"
 
 
+def _times(number: int, data: bytes, fields: int) -> int:
+    """Return how often a write of so many fields is repeated, `number` times at most."""
+    return max(1, min(number, MOST_BYTES // 4 // len(data), MOST_FIELDS // fields))
+
+
 def pipeline(random: Random, script: Script, context: FuzzContext) -> Script:
     """Send one request up to 2000 times in one write: identical, or each with names of its own."""
     number = random.choice((16, 16, 100, 500, 2000))
 
     def change(data: bytes, edges: Edges) -> bytes:
-        times = max(1, min(number, MOST_BYTES // 4 // len(data)))
         if len(edges()) > MANY:
             return data
+        times = _times(number, data, len(edges()) + 1)
         return data * times if random.random() < 0.5 else context.many(data, times)
 
     return _in_a_write(random, script, context, change)
@@ -264,9 +271,9 @@ def burst(random: Random, script: Script, context: FuzzContext) -> Script:
     if (found := a_write(random, script)) is None:
         return script
     at, action = found
-    if len(context.edges(script, at)) > MANY:
+    if len(edges := context.edges(script, at)) > MANY:
         return script
-    times = max(1, min(random.choice((20, 100, 500)), MOST_BYTES // 4 // len(action.data)))
+    times = _times(random.choice((20, 100, 500)), action.data, len(edges) + 1)
     many = Write(action.connection, context.many(action.data, times))
     return (*script[:at], many, Read(action.connection, PAUSE), Sleep(LONGEST_WAIT), *script[at:])
 

@@ -10,7 +10,7 @@ from tests.fuzz.live.simulated import played
 from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import canaries_in
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.mutators import MOST_BYTES, MUTATORS, announce_much, mutated
+from wireproof.fuzz.live.mutators import MOST_BYTES, MOST_FIELDS, MUTATORS, announce_much, mutated
 from wireproof.fuzz.script import from_json, size, to_json
 from wireproof.protocols.throttr.requests import Connections, Insert, Set
 
@@ -47,6 +47,16 @@ def test_empty_scripts_stay_as_they_are() -> None:
     for mutator in (one for name, one in MUTATORS.items() if name != "leave_out"):
         made = mutator(Random(1), (Sleep(0.0),), CONTEXT)
         assert not any(isinstance(step, Write | Shut) and not CONTEXT.others for step in made)
+
+
+@pytest.mark.parametrize("name", ["burst", "pipeline"])
+def test_requests_of_one_byte_are_not_repeated_by_the_thousand(name: str) -> None:
+    asked = CONTEXT.encode(Connections()) * 60  # each is answered by a row for every connection
+    script = (Open("a"), Write("a", asked))
+    sent = [size(MUTATORS[name](Random(seed), script, CONTEXT)) for seed in range(40)]
+
+    assert max(sent) > size(script)
+    assert max(sent) <= MOST_FIELDS + len(asked)
 
 
 def test_many_of_one_have_names_of_their_own() -> None:
