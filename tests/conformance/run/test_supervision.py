@@ -235,7 +235,7 @@ def test_after_a_death_that_was_looked_for_in_vain_every_case_still_has_a_verdic
     assert records[STAYS_UP.id]["extra"]["ends"]  # the others ended while the first was looked for
 
 
-@pytest.mark.nightly  # 10 s of deaths; once it took all memory, and nobody could repeat that
+@pytest.mark.nightly  # 10 s of deaths and restarts
 def test_what_is_put_off_after_ends_that_nobody_repeats_is_played_a_few_at_a_time() -> None:
     most: list[int] = []
 
