@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.places import GATES, SPARK
+from tests.virtual_time import Clock, virtual_time
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -23,6 +24,13 @@ settings.load_profile("ci")
 
 FIRST = (SPARK, GATES)
 """What runs longest is begun first: the other files fill the time of the other processes meanwhile."""
+
+
+@pytest.fixture
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """Let no event loop of a test wait: time jumps. For servers and clients in one loop only."""
+    with virtual_time(monkeypatch) as clock:
+        yield clock
 
 
 @pytest.hookimpl(wrapper=True)

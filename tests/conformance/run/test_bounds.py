@@ -22,6 +22,8 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record, Run
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
 SUITE = load_suite("throttr")
 REFUSED = {"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}
 HANG, PASS = Outcome(Verdict.HANG, Trace()), Outcome(Verdict.PASS, Trace())

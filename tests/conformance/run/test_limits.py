@@ -11,6 +11,8 @@ from wireproof.conformance.run.limits import largest_accepted, measured_limits
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.suite.cases import load_suite
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
 SUITE = load_suite("psrt")
 ASSUMED = {name: one.value for name, one in SUITE.parameters.items()}
 MUTANTS = (

@@ -13,6 +13,8 @@ from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_fresh
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.protocols import protocol
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
 SUITE = load_suite("throttr")
 SPOKEN = [
     Spoken(profile.name, variant) for profile in protocol("throttr").profiles.values() for variant in profile.variants

@@ -22,6 +22,8 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.reference_server.throttr.server_requests import ServerRequests
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
 SUITE = load_suite("throttr")
 SPOKEN = Spoken("7.3.2", "uint16")
 MOST = 14

@@ -12,6 +12,8 @@ from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.serving import ServingCheck
 from wireproof.conformance.suite.cases import load_suite
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
 SUITE = load_suite("throttr")
 SPOKEN = Spoken("7.1.0", "uint16")
 

@@ -35,6 +35,8 @@ from wireproof.conformance.run.supervision import FEW, SupervisedScheduler
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Record, Run
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
 
 @pytest.mark.parametrize("jobs", [1, 4, 32])
 def test_the_one_that_ends_it_is_the_crash_and_all_others_get_their_verdict(jobs: int) -> None:
@@ -281,9 +283,8 @@ def test_one_that_does_not_start_again_ends_the_run_honestly() -> None:
 
     assert others(records) == {"pass", "untestable"}
     assert crashes(records) == {STAYS_UP.id}
-    assert "does not start again: no room" in next(
-        one["got"] for one in records.values() if one["verdict"] == "untestable"
-    )
+    got = next(one["got"] for one in records.values() if one["verdict"] == "untestable")
+    assert "does not start again: no room" in got
 
 
 def test_one_that_answers_nobody_is_as_good_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:

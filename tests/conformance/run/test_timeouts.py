@@ -16,6 +16,8 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.declared import UNSUPPORTED, Parameter
 from wireproof.conformance.verdict.records import Record, Run
 
+pytestmark = pytest.mark.usefixtures("no_waits")
+
 SUITE = load_suite("psrt")
 CASE = "timeout/silent-control"
 PLACES = {"most": 2, "behind": ["", "eeaa", "eeaa000100000000"]}

@@ -21,7 +21,8 @@ from wireproof.mutants.namechan.server.durability import DURABILITY_MUTANTS, PRO
 from wireproof.mutants.registry import durability_mutants, server_mutants, server_patch
 
 OPTIONS = "--port {port} --data {data} --publish-command-socket {data}/hook"
-SAMPLE = ("restart-begins-empty", "restart-last-twice")
+SAMPLE = ("restart-begins-empty",)
+"""The others are found in simulation (test_simulated.py); over sockets one of them by the test of its records."""
 
 
 def durability(module: str, *arguments: str) -> Result:
@@ -31,12 +32,12 @@ def durability(module: str, *arguments: str) -> Result:
 
 
 def test_the_reference_server_keeps_what_it_promises(tmp_path: Path) -> None:
-    done = durability("reference_server namechan", "--kills", "4", "--only", "kill", "--out", str(tmp_path))
+    done = durability("reference_server namechan", "--kills", "2", "--only", "kill", "--out", str(tmp_path))
 
     assert done.exit_code == 0, done.output
-    assert "4 kills, 4 comparisons" in done.output
+    assert "2 kills, 2 comparisons" in done.output
     document = json.loads((tmp_path / "durability.json").read_text())
-    assert [one["breaches"] for one in document["findings"]] == [[]] * 4
+    assert [one["breaches"] for one in document["findings"]] == [[]] * 2
 
 
 @pytest.mark.nightly

@@ -11,6 +11,7 @@ import pytest
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.durability import scenarios
+from wireproof.conformance.run.durability import simulated as module
 from wireproof.conformance.run.durability.conversation import conversation
 from wireproof.conformance.run.durability.harness_connection import GoneError, HarnessConnection
 from wireproof.conformance.run.durability.lives import SimulatedLives
@@ -43,6 +44,11 @@ def breaches(mutant: str | None, kills: int, seed: int = 1) -> Iterator[tuple[st
     return ((scenario, breach) for scenario, one in found for breach in one.breaches)
 
 
+def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Leave only these scenarios."""
+    monkeypatch.setattr(module, "SCENARIOS", {name: scenarios.SCENARIOS[name] for name in names})
+
+
 def test_the_reference_server_keeps_what_it_promises() -> None:
     assert list(breaches(None, 4)) == []
 
@@ -52,7 +58,8 @@ def test_each_mutant_that_needs_no_process_is_found(name: str) -> None:
     assert next(breaches(name, 6), None) is not None
 
 
-def test_the_same_seed_gives_the_same() -> None:
+def test_the_same_seed_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "kill", "torn")
     first, again, other = (
         [(scenario, one.promise, one.detail) for scenario, one in breaches("restart-last-twice", 2, seed)]
         for seed in (1, 1, 2)
@@ -127,6 +134,7 @@ def test_what_keeps_nothing_cannot_be_given_a_folder(tmp_path: Path) -> None:
 
 
 def test_ids_are_counted_beyond_what_a_field_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "many")
     monkeypatch.setattr(scenarios, "MANY", 300)
     monkeypatch.setattr(scenarios, "MANY_KILLS", 1)
 
