@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from tests.conformance.servers import answers_only_the_probe
 from tests.conformance.threads import in_thread
+from tests.fuzz.differential.kept_sources import kept_sources
 from tests.fuzz.live import wrong_server
 from tests.places import ROOT
 from wireproof.conformance.model.actions import Open, Shut, Write
@@ -19,7 +20,7 @@ from wireproof.fuzz.commands import diff
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.differential import diff_campaign
-from wireproof.fuzz.differential.conversations import Source, sources
+from wireproof.fuzz.differential.conversations import Source
 from wireproof.fuzz.findings.findings_folder import load_all
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.mutants.registry import server_mutants
@@ -31,7 +32,7 @@ SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     def chosen(context: FuzzContext, suite: Suite) -> Iterator[Source]:
-        some = [one for one in sources(context, suite) if one.requests == {"INSERT", "QUERY"} and one.waited == 0]
+        some = [one for one in kept_sources(context, suite) if one.requests == {"INSERT", "QUERY"} and one.waited == 0]
         return iter(some[::4])
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.fuzz.differential.kept_sources import kept_sources
 from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.fuzz.differential import diff_campaign as module
 from wireproof.fuzz.differential.compared_servers import SimulatedServer
-from wireproof.fuzz.differential.conversations import Source, sources
+from wireproof.fuzz.differential.conversations import Source
 from wireproof.fuzz.differential.diff_campaign import BY_DOCUMENT, BY_VARIANT, LEFT_OPEN, DiffCampaign, DiffLimits
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.mutants.registry import server_mutants
@@ -28,7 +29,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def ran(*servers: SimulatedServer, asking: set[str], runs: int = 40, optional: bool = True) -> DiffCampaign:
         def chosen(context: FuzzContext, suite: Suite) -> Iterator[Source]:
-            found = (one for one in sources(context, suite) if one.requests and one.requests <= asking)
+            found = (one for one in kept_sources(context, suite) if one.requests and one.requests <= asking)
             return (one for one in found if optional or not one.optional)
 
         monkeypatch.setattr(module, "sources", chosen)

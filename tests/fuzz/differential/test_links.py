@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fuzz.differential.kept_sources import kept_sources
 from wireproof.conformance.drivers.simulation import Simulation, carried_out
 from wireproof.conformance.model.actions import Open, Read, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.run.reference_target import service
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.differential import diff_campaign
 from wireproof.fuzz.differential.compared_servers import SimulatedServer
 from wireproof.fuzz.differential.comparison import differences
-from wireproof.fuzz.differential.conversations import sources
 from wireproof.fuzz.differential.diff_campaign import DiffCampaign, DiffLimits
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
@@ -27,6 +28,11 @@ from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Lo
 
 CONTEXT = FuzzContext("psrt", "1", "standard")
 NAMECHAN = FuzzContext("namechan", "1", "standard")
+
+
+@pytest.fixture(autouse=True)
+def made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff_campaign, "sources", kept_sources)
 
 
 def asking(name: str, *requests: object) -> Script:
@@ -116,7 +122,7 @@ def test_servers_alike_show_nothing() -> None:
     campaign = DiffCampaign(sides, load_suite("psrt"), limits=DiffLimits(runs=60))
 
     assert list(campaign.run()) == []
-    assert list(sources(CONTEXT, load_suite("psrt")))
+    assert kept_sources(CONTEXT, load_suite("psrt"))
 
 
 def test_ids_that_a_server_chooses_may_differ() -> None:
