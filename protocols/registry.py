@@ -60,6 +60,8 @@ class Protocol:
     """Fields of replies that two servers which are both right may fill otherwise."""
     chosen_ids: Mapping[str, str] = field(default_factory=dict)
     """`MESSAGE.field` of a server -> what it identifies there: servers choose such numbers, and then stay with them."""
+    granted_ids: Mapping[str, str] = field(default_factory=dict)
+    """`MESSAGE.field` of a server -> what it identifies: the id that it makes for whoever asked for none."""
     named_by: frozenset[str] = frozenset()
     """Fields of requests, rows and pushes that name what they are about."""
     time_left: Mapping[str, tuple[str, Mapping[int, int]]] = field(default_factory=dict)

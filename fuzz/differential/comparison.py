@@ -15,7 +15,7 @@ from wireproof.fuzz.differential.answer_views import (
     ComparedAnswer,
     ConnectionView,
     TimeUntilExpiry,
-    view_of,
+    views_of,
 )
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import ORACLES
@@ -68,16 +68,17 @@ class AnswerDifference:
 def differences(plays: Sequence[Play]) -> Iterator[AnswerDifference]:
     """Yield the first difference of each connection between the plays of one script."""
     unread = {step.connection for step in plays[0].script if isinstance(step, Open) and step.unread}
-    for lines in zip_longest(*(play.lines for play in plays)):
+    views = [views_of(play.lines) for play in plays]
+    for at, lines in enumerate(zip_longest(*(play.lines for play in plays))):
         there = [line for line in lines if line is not None]
         if len(there) < len(plays):
             kinds = tuple("taken" if line is not None else "refused" for line in lines)
             yield AnswerDifference(there[0].name, 0, CONNECT, "", kinds, kinds, True)
             return
-        views = [view_of(line) for line in there]
+        seen = [one[at] for one in views]
         if there[0].name in unread:  # what was not taken may not have come
-            views = [replace(view, cut=True) for view in views]
-        found = _differ(there[0].name, views, all(line.valid for line in there))
+            seen = [replace(view, cut=True) for view in seen]
+        found = _differ(there[0].name, seen, all(line.valid for line in there))
         if found is not None:
             yield found
 

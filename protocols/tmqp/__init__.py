@@ -36,6 +36,8 @@ PROTOCOL = Protocol(
     },
     names={"content_type": ResultCode, "Status": QueueStatus},
     masked=frozenset({"id", "Online", "Lifetime", "LastMessageReceived", "LastMessageSent"}),
+    chosen_ids={"MESSAGE_EVENT.Id": "message"},
+    granted_ids={"WELCOME.target": "client"},
     named_by=frozenset({"target"}),
     push_name="MESSAGE",
     sdk=SDK,

@@ -135,3 +135,35 @@ def test_a_server_that_serves_nobody_ends_a_campaign(run: Run, monkeypatch: pyte
 
     assert campaign.progress.executions <= 1
     assert campaign.stopped == "reference no longer serves anybody and cannot be restarted from here"
+
+
+TMQP = load_suite("tmqp")
+
+
+def compared(mutant: str, runs: int) -> DiffCampaign:
+    """Return a campaign, over, on the TMQP reference server and a mutant of it."""
+    context = FuzzContext("tmqp", "doc", "standard")
+    servers = SimulatedServer("reference", context), SimulatedServer(mutant, context, mutant)
+    campaign = DiffCampaign(servers, TMQP, limits=DiffLimits(runs=runs, findings=1, shrink_s=2))
+    campaign.learn()
+    list(campaign.run())
+    return campaign
+
+
+@pytest.mark.parametrize("legal", ["legal-short-ids", "legal-more-in-json"])
+def test_ids_that_a_server_makes_and_the_form_of_its_json_are_no_difference(legal: str) -> None:
+    campaign = compared(legal, 60)
+
+    assert (campaign.found, campaign.quirks) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("mutant", "shape"),
+    [
+        ("one-made-id", "HELLO: WELCOME.target differs"),
+        ("headers-once", "PUSH: PUSH.headers differs"),
+        ("deliveries-not-counted", "PRODUCE: RESPONSE.payload.Deliveries differs"),
+    ],
+)
+def test_wrong_ids_headers_and_members_of_json_are_differences(mutant: str, shape: str) -> None:
+    assert [one.difference.shape for one in compared(mutant, 100).found.values()] == [shape]
