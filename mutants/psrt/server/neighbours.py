@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import after, edit, first
+from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import counted
 
@@ -88,4 +88,22 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("Subscriptions.leave",
                  "for other in [one for one in self._texts if one is not who]:",
                  "    for text in self.of(who) & self.of(other): self.remove(other, text)")),
+    mutant("account-leaves-together", "When a session ends, so do the subscriptions of all sessions of its account.",
+           "LOGIN-16 ROBUSTNESS-8 SUBSCRIBE-19 BYE-6 SUBSCRIBE-18 MESSAGE-8 SUBSCRIBE-6 ROBUSTNESS-12",
+           after("state.State.forget", "self.subscriptions.leave(client)", "for other in self.clients.values():",
+                 "    if other.login == client.login: self.subscriptions.leave(other)")),
+    mutant("account-unsubscribes-together", "UNSUBSCRIBE takes a mask from all sessions of the account.",
+           "LOGIN-16 ROBUSTNESS-8 UNSUBSCRIBE-12",
+           before("ControlRequests.unsubscribe", "self._state.subscriptions.remove(_client(session), mask)",
+                  "for other in self._state.clients.values():",
+                  "    if other.login == _client(session).login: self._state.subscriptions.remove(other, mask)")),
+    mutant("account-data-ends-together", "When a data socket ends, so do those of all sessions of its account.",
+           "LOGIN-16 ROBUSTNESS-8 ATTACH-12 ATTACH-16 MESSAGE-8 SUBSCRIBE-18 BYE-6",
+           after("PsrtSession.connection_lost", "self.feed.stop()",
+                 "for one in list(self.state.sessions):",
+                 "    if one.feed and one.client and one.client.login == client.login: one.end()")),
+    mutant("account-data-refused-together", "A token that is refused ends the data sockets of all sessions of its account.",
+           "LOGIN-16 ROBUSTNESS-8 ATTACH-7",
+           before("DataRequests.attach", "session.finish()", "for one in list(self._state.sessions) if client else ():",
+                  "    if one.feed and one.client and one.client.login == client.login: one.end()")),
 )  # fmt: skip

@@ -165,6 +165,9 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=_row(List, lambda row, ask: changed(row, ttl_type=TTLType.HOURS) if row.key_type else row)),
     mutant("list-time-point-drifts", "The time point that LIST tells moves on with time.", "LIST-8",
            handlers=_row(List, lambda row, ask: changed(row, time_point=row.time_point + ask.now))),
+    mutant("list-time-point-of-the-first-list", "The time point that LIST tells stays what it was first told as.", "LIST-8",
+           handlers=_row(List, lambda row, ask: changed(row, time_point=vars(ask.state).setdefault("points", {}).setdefault(
+               row.key, row.time_point)))),
     mutant("list-bytes-used-low-byte", "LIST tells only the low byte of bytes used.", "LIST-10 LIST-11",
            _used("used & 0xFF"), profiles=V732, variants=WIDE),
     mutant("list-counter-uses-8-bytes", "LIST tells 8 bytes used for a counter at every width.", "LIST-11",
