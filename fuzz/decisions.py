@@ -14,6 +14,8 @@ from wireproof.protocols.fields import Raw
 __all__ = ["BRIEF_WAITS", "CONNECTIONS", "WAITS", "until_due", "with_known_id"]
 
 CONNECTIONS = "abcd"
+NEXT = 8
+"""Instants ahead that are waited for."""
 MS, S = 10**6, 10**9
 WAITS = (0, 1, 999, 1000, MS, 10 * MS, 250 * MS, S, 2 * S, 59 * S, 60 * S, 61 * S, 3600 * S)
 """Nanoseconds."""
@@ -22,9 +24,9 @@ BRIEF_WAITS = (*(0, 1, 999, MS, 10 * MS, 250 * MS, 500 * MS, S, S + 1, 2 * S) * 
 
 
 def until_due(check: StoreCheck, which: int, beside: int) -> int:
-    """Return the ns until one of the next four instants at which something is due, plus `beside`; 0 if nothing is."""
+    """Return the ns until one of the next instants at which something changes, plus `beside`; 0 if nothing does."""
     now = check.transport.now_ns()
-    ahead = [one - now + beside for one in check.model.instants() if one - now + beside > 0][:4]
+    ahead = [one - now + beside for one in check.model.instants() if one - now + beside > 0][:NEXT]
     return ahead[which % len(ahead)] if ahead else 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -70,6 +71,34 @@ class RequestDrawing:
         changed = {name: value for name, kind in fields if (value := self._value(name, kind)) is not None}
         made: Request = msgspec.structs.replace(request, **changed)
         return made
+
+    def changed(self, request: Request) -> Request:
+        """Return a request with another value in one field; the same one where its kind has no other values here."""
+        fields = self.context.symbols.codec.layout(type(request)).fields
+        if not fields:
+            return request
+        name, kind = fields[self.byte() % len(fields)]
+        value = self._other(name, kind, getattr(request, name, None))
+        made: Request = request if value is None else msgspec.structs.replace(request, **{name: value})
+        return made
+
+    def _other(self, name: str, kind: Kind, value: Any) -> object | None:
+        """Return another value of a field that has `value`."""
+        which = self.byte()
+        if isinstance(value, tuple):
+            return (value[:-1], value + value[-1:], value[::-1])[which % 3]
+        match kind:
+            case Raw(size):
+                ids = self.known_ids.get(size, ())
+                return ids[which % len(ids)] if ids else None
+            case UInt() if isinstance(value, int):
+                edges = (value ^ 1, 0, 1, kind.maximum, kind.maximum >> 1, value + 1)
+                return min(edges[which % len(edges)], kind.maximum)
+        if not (is_bytes(kind) and isinstance(value, bytes)):
+            return None
+        if name in self.context.symbols.protocol.named_by:
+            return self._name(name)
+        return (b"", value[:-1], value + value, self._made())[which % 4]
 
     def _value(self, name: str, kind: Kind) -> object | None:
         """Return another value of a field; None to keep it."""

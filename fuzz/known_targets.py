@@ -11,6 +11,7 @@ from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
 from wireproof.fuzz.recorded_frames import check_recorded_frames
+from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
 from wireproof.protocols import protocol, protocol_names
 from wireproof.protocols.fields import Word
 from wireproof.protocols.registry import Protocol
@@ -57,7 +58,7 @@ class CodeTarget:
     def check_recorded(self, name: str) -> None:
         """Check what was recorded before. Raises `InvariantError`, also for any other exception of the code."""
         if self.recorded is not None:
-            with unexpected_as_findings("while recorded frames were read"):
+            with unexpected_as_findings("while what was recorded was checked"):
                 self.recorded(name)
 
     def check(self, name: str, data: bytes) -> None:
@@ -100,6 +101,7 @@ TARGETS: Mapping[str, CodeTarget] = {
             store_input.seeds,
             needs_model=True,
             description=store_input.described,
+            recorded=check_unmodelled_profiles,
         ),
         CodeTarget(
             "transport",

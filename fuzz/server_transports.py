@@ -6,7 +6,9 @@ import asyncio
 import logging
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, Protocol
 
 from wireproof.conformance.drivers.simulation import Simulation
@@ -17,10 +19,11 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.durability.life_folders import LifeFolders
 from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.small_bounds import small_portions
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
-from wireproof.reference_server.registry import create_service
-from wireproof.reference_server.service import Service, seeded_ids
+from wireproof.reference_server.registry import create_service, small_options_of
+from wireproof.reference_server.service import Limits, Service, seeded_ids
 
 __all__ = ["InProcess", "OverSockets", "Transport"]
 
@@ -49,6 +52,9 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Close every connection."""
+
+
+SMALL_LIMITS = Limits(high_water=64, push_limit=2048)
 
 
 class _Swallowed(logging.Handler):
@@ -90,10 +96,20 @@ class InProcess:
         mutant: str | None = None,
         seed: int = 1,
         is_lasting: bool = False,
+        is_small: bool = False,
     ) -> None:
-        """`is_lasting`: what the server keeps is in a folder, in memory where the system has such, for `restart`."""
+        """`is_lasting`: what the server keeps is in a folder, in memory where the system has such, for `restart`.
+
+        `is_small`: its limits are low, and it does little at a time (`small_bounds.py`).
+        """
         self._made = protocol, profile, variant, mutant, seed
         self.options: Mapping[str, Any] = reference_target.options(protocol)
+        self._limits = Limits()
+        self._portions: Callable[[], AbstractContextManager[None]] = nullcontext
+        if is_small:
+            self.options = {**self.options, **small_options_of(protocol)}
+            self._portions = partial(small_portions, protocol)
+            self._limits = SMALL_LIMITS
         self._folders = LifeFolders() if is_lasting else None
         self._past_ns = 0
         self._clock = VirtualClock()
@@ -102,7 +118,8 @@ class InProcess:
 
     def _begin(self) -> None:
         try:
-            self._simulation = Simulation(self._create)
+            with self._portions():
+                self._simulation = Simulation(self._create)
         except ValueError as error:
             raise _broken(error) from error
 
@@ -115,6 +132,7 @@ class InProcess:
             variant=variant,
             clock=clock,
             ids=seeded_ids(seed),
+            limits=self._limits,
             patch=server_patch(protocol, mutant),
             options={
                 **self.options,
@@ -130,7 +148,8 @@ class InProcess:
     def perform(self, action: Action) -> Answer:
         """Perform one action in simulation. Raises `InvariantError` when the server raises."""
         try:
-            answer = self._simulation.perform(action)
+            with self._portions():
+                answer = self._simulation.perform(action)
         except Exception as error:
             raise _broken(error) from error
         _raise_swallowed()
@@ -139,7 +158,8 @@ class InProcess:
     def advance(self, ns: int) -> None:
         """Move the virtual clock by exactly `ns`. Raises `InvariantError` when the server raises."""
         try:
-            self._clock.advance(ns)
+            with self._portions():
+                self._clock.advance(ns)
         except Exception as error:
             raise _broken(error) from error
         _raise_swallowed()
@@ -147,7 +167,8 @@ class InProcess:
     def hold(self, connection: str, *, is_held: bool) -> bool:
         """Tell the session of a connection that its write buffer is full, or has room. Raises `InvariantError`."""
         try:
-            self._simulation.hold(connection, is_held=is_held)
+            with self._portions():
+                self._simulation.hold(connection, is_held=is_held)
         except Exception as error:
             raise _broken(error) from error
         return True

@@ -6,6 +6,7 @@ depends on earlier messages, bytes draw requests instead (`drawn_requests`), and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -50,9 +51,12 @@ FRAME_LIMIT = 4096
 MOST_STEPS = 200
 RECORDED = 0x80
 """Set in the first byte of an input that begins with a conversation of the vectors."""
+SMALL = 0x40
+"""Set in the first byte of an input for a server whose limits are low, and that does little at a time."""
 MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
-LEFT_OUT, TWICE, WAITS_FIRST = 1, 2, 3
+IS_SMALL = "the server has low limits and does little at a time"
+LEFT_OUT, TWICE, WAITS_FIRST, CHANGED = 1, 2, 3, 4
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
 IN_PARTS = 3
 """Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
@@ -60,8 +64,12 @@ MAY_HOLD, HOLDS_FROM = 2, 24
 """Elsewhere an operation of this kind does so whose upper bits are as high."""
 HOW = ("close", "half", "reset")
 SEED_SIZE, DRAWN_SEEDS = 400, 300
+CHANGED_PLACES = frozenset({1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67})
+"""The occurrences of a request, over all conversations, in which each of its fields is changed."""
 AGAIN = 8
 """Of so many exchanges one is sent again at the instant at which something expires, and once more after it."""
+EXPIRED, CHANGED_SINCE = bytes([UNTIL_DUE | 1 << 3, 1]), bytes([UNTIL_DUE, 2])
+"""Waits for the second of the instants ahead, which is the first expiry, and for a nanosecond after the first one."""
 SOON = WAITS.index(250_000_000)
 LINKED = "abcdef"
 """Names of connections of several links: the first one is of the first link, and so on, in turn."""
@@ -168,6 +176,12 @@ class StepReader:
         """Return how the next step of a conversation is done; as it is at the end of the data."""
         return self._byte()
 
+    def changed(self, step: RequestStep) -> RequestStep:
+        """Return a step of a conversation with another value in a field of one request, as some bytes say."""
+        at = self._byte() % len(step.requests)
+        asked = (*step.requests[:at], self._drawing.changed(step.requests[at]), *step.requests[at + 1 :])
+        return RequestStep(step.connection, asked)
+
     def greets(self) -> bool:
         """Return whether a new connection begins with the usual greeting; without a choice no byte is read."""
         return not self._check.context.by_state or self._byte() < UNGREETED
@@ -206,12 +220,14 @@ def described(name: str, data: bytes) -> InputDescription:
     with suppress(Exception), ending():
         _play(found, data)
     context = found.context
-    return InputDescription(context.profile, context.variant, tuple(map(describe_step, found.done)))
+    done = tuple(map(describe_step, found.done))
+    return InputDescription(context.profile, context.variant, (IS_SMALL, *done) if data[0] & SMALL else done)
 
 
 def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
-    context = contexts(name)[(data[0] & ~RECORDED) % len(contexts(name))]
-    transport = InProcess(context.name, context.profile, context.variant, mutant=mutant)
+    context = contexts(name)[(data[0] & ~(RECORDED | SMALL)) % len(contexts(name))]
+    is_small = bool(data[0] & SMALL)
+    transport = InProcess(context.name, context.profile, context.variant, mutant=mutant, is_small=is_small)
     return StoreCheck(context, transport, tolerance_ns=0, shared=False)
 
 
@@ -246,8 +262,11 @@ def _replay(found: StoreCheck, steps: StepReader) -> None:
         how = steps.variation()
         if how == WAITS_FIRST and not isinstance(step, AdvanceStep):
             found.do(AdvanceStep(until_due(found, 0, 0)))
+        if isinstance(step, RequestStep):
+            step = with_ids(step, found.known_ids, codec)
+            step = steps.changed(step) if how == CHANGED else step
         for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
-            found.do(with_ids(step, found.known_ids, codec) if isinstance(step, RequestStep) else step)
+            found.do(step)
 
 
 def opening(context: FuzzContext) -> dict[str, str]:
@@ -265,15 +284,38 @@ def seeds(name: str) -> Iterator[bytes]:
     Where bytes draw requests: inputs of random bytes, the same ones each time.
     """
     for number, context in enumerate(contexts(name)):
-        for at in range(len(conversation_steps(context.name, context.profile, context.variant))):
-            yield bytes([RECORDED | number]) + at.to_bytes(2, "little")
+        changed = Counter[object]()
+        for at, steps in enumerate(conversation_steps(context.name, context.profile, context.variant)):
+            head = bytes([RECORDED | number | _small(at + number)]) + at.to_bytes(2, "little")
+            yield head
+            if (at + number) % len(contexts(name)) == 0:
+                yield from _changed(context, head, steps, changed)
         if context.by_state:
             source = Random(f"store {name} {number}")
-            yield from (bytes([number]) + source.randbytes(SEED_SIZE) for _ in range(DRAWN_SEEDS))
+            drawn = (bytes([number | _small(at)]) + source.randbytes(SEED_SIZE) for at in range(DRAWN_SEEDS))
+            yield from drawn
             continue
         for at, one in enumerate(exchanges(name, context.profile, context.variant)):
             written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
             asked = b"".join(written)
-            yield bytes([number]) + asked
+            yield bytes([number | _small(at + number)]) + asked
             if at % AGAIN == 0:  # at the instant of expiry, which has not been noticed yet, and soon after it
-                yield bytes([number]) + asked + bytes([UNTIL_DUE, 1]) + asked + bytes([WAIT, SOON]) + asked
+                yield bytes([number]) + asked + EXPIRED + asked + bytes([WAIT, SOON]) + asked
+            if at % AGAIN == AGAIN // 2:  # read before what is shown changes, and right after it
+                yield bytes([number]) + asked + asked + CHANGED_SINCE + asked + CHANGED_SINCE + asked
+
+
+def _small(number: int) -> int:
+    """Return the bit of a server with low limits for every other seed."""
+    return SMALL * (number & 1)
+
+
+def _changed(context: FuzzContext, head: bytes, steps: Sequence[Step], known: Counter[object]) -> Iterator[bytes]:
+    """Yield a conversation with one field of one request changed, for requests and fields of which few are `known`."""
+    source = Random(f"changed {head.hex()}")
+    for at, step in enumerate(steps):
+        for which, request in enumerate(step.requests if isinstance(step, RequestStep) else ()):
+            for field in range(len(context.symbols.codec.layout(type(request)).fields)):
+                known[type(request), field] += 1
+                if known[type(request), field] in CHANGED_PLACES and which < 256:
+                    yield head + bytes(at) + bytes([CHANGED, which, field]) + source.randbytes(2)

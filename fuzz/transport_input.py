@@ -9,6 +9,7 @@ and on the way out until the peer takes them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from functools import cache
 
 from wireproof.fuzz.input_description import InputDescription
@@ -17,6 +18,7 @@ from wireproof.fuzz.invariants.tls_transport import INSIDE, OUTSIDE, TlsTranspor
 from wireproof.fuzz.invariants.transport_invariants import LINGER_S, TransportCheck, TransportCheckOptions
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
+from wireproof.fuzz.small_bounds import small_portions
 from wireproof.protocols import protocol
 
 __all__ = ["check", "described", "seeds"]
@@ -34,6 +36,10 @@ OF_THESE_INSIDE_TLS = 4
 MOST_STEPS = 200
 MOST_SENT = 4096
 TLS = 128
+ENDS_AT_ONCE = 4
+"""Set there where the peer ends its side with its last byte."""
+SMALL = 16
+"""Set in the byte of the high-water mark for a server that does little at a time."""
 ENDS = {32: (INSIDE, OUTSIDE), 64: (OUTSIDE,), 0: (INSIDE,)}
 """Bits of the byte of the high-water mark: inside TLS, and where the peer ends its stream."""
 
@@ -66,13 +72,13 @@ def _made(name: str, data: bytes) -> TransportCheck:
     spoken = _spoken(name)[data[0] % len(_spoken(name))]
     streams, openings = _streams(name, *spoken), _tls_openings(name, *spoken)
     link, sent = streams[int.from_bytes(data[2:4], "little") % len(streams)]
-    mark = MARKS[data[1] % len(MARKS)]
+    mark, is_small = MARKS[data[1] % len(MARKS)], bool(data[1] & SMALL)
     if data[1] & TLS and link in openings:
         rest = sent[len(openings[link]) :]
-        options = TransportCheckOptions(name, *spoken, rest, mark)
+        options = TransportCheckOptions(name, *spoken, rest, mark, is_small)
         ends = next(ends for bit, ends in ENDS.items() if not bit or data[1] & bit)
         return TlsTransportCheck(options, openings[link], ends)
-    return TransportCheck(TransportCheckOptions(name, *spoken, sent, mark))
+    return TransportCheck(TransportCheckOptions(name, *spoken, sent, mark, is_small))
 
 
 def check(name: str, data: bytes) -> None:
@@ -86,7 +92,9 @@ def _play(name: str, data: bytes, done: list[str]) -> None:
     options = made.options
     where = " inside TLS" if isinstance(made, TlsTransportCheck) else ""
     done.append(f"the peer sends {options.sent.hex()}{where}; high-water mark {options.high_water}")
-    with made as found:
+    if options.is_small:
+        done.append("the server does little at a time")
+    with small_portions(name) if options.is_small else nullcontext(), made as found:
         for operation in data[HEAD : HEAD + MOST_STEPS]:
             kind, which = operation & 7, operation >> 3
             size = SIZES[which % len(SIZES)]
@@ -107,7 +115,7 @@ def _play(name: str, data: bytes, done: list[str]) -> None:
                 done.append("the peer ends its side")
                 found.end()
         done.append("the rest comes, the peer ends its side and takes everything")
-        found.finish()
+        found.finish(ends_at_once=bool(data[1] & ENDS_AT_ONCE))
 
 
 def described(name: str, data: bytes) -> InputDescription:
@@ -128,7 +136,8 @@ def seeds(name: str) -> Iterator[bytes]:
         for at in range(len(streams)):
             which = at.to_bytes(2, "little")
             yield bytes([number, 3, *which])
-            yield bytes([number, at % 3, *which, *IN_PIECES * 6])
+            yield bytes([number, 3 | SMALL | ENDS_AT_ONCE, *which])
+            yield bytes([number, at % 3 | SMALL * (at & 1), *which, *IN_PIECES * 6])
             yield bytes([number, 3, *which, *NEVER_TAKEN])
             if streams[at][0] in openings and at % OF_THESE_INSIDE_TLS == 0:
                 yield bytes([number, TLS | 3, *which])

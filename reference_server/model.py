@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from wireproof.protocols.messages import Message, Request
 
-__all__ = ["Disagreement", "LastingModel", "Model", "NeverEnding", "ServerModel", "Window"]
+__all__ = ["CountingModel", "Disagreement", "LastingModel", "Model", "NeverEnding", "ServerModel", "Window"]
 
 
 # Why models beside the server. The server is one implementation of the document: it chooses where the document leaves a
@@ -174,3 +174,11 @@ class LastingModel(Protocol):
 
     def kept_shown_by(self) -> tuple[Request, ...]:
         """Return requests of one client whose answers show what the server must have kept."""
+
+
+@runtime_checkable
+class CountingModel(Protocol):
+    """The model of a server that reports how many bytes it read."""
+
+    def carried(self, connection: str, number: int) -> None:
+        """Report that the server was sent so many bytes; a caller that does not know reports none at all."""

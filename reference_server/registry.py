@@ -22,9 +22,11 @@ __all__ = [
     "limits_of",
     "model_of",
     "options_of",
+    "portions_of",
     "served_protocols",
     "server_model_of",
     "server_packages",
+    "small_options_of",
 ]
 
 SERVICES = {
@@ -51,6 +53,18 @@ def limits_of(protocol: str) -> tuple[str, ...]:
     """Return the names of the `Limits` that apply to a server of `protocol`."""
     names: tuple[str, ...] = import_module(f"{SERVICES[protocol]}.options").LIMITS
     return names
+
+
+def small_options_of(protocol: str) -> Mapping[str, Any]:
+    """Return options with which short conversations reach the limits of a server; its model follows them."""
+    found: Mapping[str, Any] = import_module(f"{SERVICES[protocol]}.options").SMALL_OPTIONS
+    return found
+
+
+def portions_of(protocol: str) -> Mapping[str, int]:
+    """Return module and name of how much is done at a time -> a size that short conversations exceed."""
+    found: Mapping[str, int] = import_module(f"{SERVICES[protocol]}.options").PORTIONS
+    return found
 
 
 def server_packages(protocol: str) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from wireproof.fuzz.store_steps import (
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw
-from wireproof.reference_server.model import Disagreement, LastingModel, Window
+from wireproof.reference_server.model import CountingModel, Disagreement, LastingModel, Window
 
 __all__ = ["StoreCheck"]
 
@@ -63,6 +63,7 @@ class StoreCheck:
         self._links: dict[str, str] = {}
         """Connection -> the name of its link; "" is the default link."""
         self._began = transport.now_ns()
+        self._counts = isinstance(self.model, CountingModel)
 
     @property
     def connections(self) -> list[str]:
@@ -118,6 +119,8 @@ class StoreCheck:
             self.model.restarted(Window(self.transport.now_ns(), self.transport.now_ns()))
 
     def _perform(self, action: Action) -> Answer:
+        if self._counts and isinstance(action, Write):
+            self.model.carried(action.connection, len(action.data))  # type: ignore[attr-defined]
         answer = self.transport.perform(action)
         self._keep(action, answer)
         return answer

@@ -133,6 +133,10 @@ class TlsTransportCheck(TransportCheck):
                 return
             self._got += piece
 
+    def _due_before_the_end(self) -> int:
+        """Return 0: what is taken there are records."""
+        return 0
+
     def _compared(self) -> tuple[bytes, bytes, bytes]:
         whole, single = (_expected(self.options, self._opening, piece) for piece in (1 << 20, 1))
         return bytes(self._got), whole, single

@@ -42,6 +42,8 @@ class TransportCheckOptions:
     variant: str
     sent: bytes
     high_water: int
+    is_small: bool = False
+    """Whether the server does little at a time."""
 
 
 class _SlowClock(VirtualClock):
@@ -79,8 +81,18 @@ def _expected(options: TransportCheckOptions, piece: int) -> bytes:
     return session_output(options, [sent[at : at + piece] for at in range(0, len(sent), piece)])
 
 
-def session_output(options: TransportCheckOptions, pieces: Sequence[bytes], secure: Secure | None = None) -> bytes:
-    """Return what a session writes that gets `pieces` and then the end, and is never paused.
+@lru_cache(maxsize=4096)
+def _least_before_the_end(options: TransportCheckOptions) -> int:
+    """Return how many bytes a session writes at least that gets the bytes and not the end, in whatever pieces."""
+    sent = options.sent
+    single = [sent[at : at + 1] for at in range(len(sent))]
+    return min(len(session_output(options, pieces, ends=False)) for pieces in ([sent], single))
+
+
+def session_output(
+    options: TransportCheckOptions, pieces: Sequence[bytes], secure: Secure | None = None, *, ends: bool = True
+) -> bytes:
+    """Return what a session writes that gets `pieces` and then the end, if it `ends`, and is never paused.
 
     `secure` is called where it switches to TLS, which has no bytes here.
     """
@@ -94,7 +106,7 @@ def session_output(options: TransportCheckOptions, pieces: Sequence[bytes], secu
         if not closed:
             session.data_received(piece)
             clock.catch_up()
-    if not closed:
+    if ends and not closed:
         session.eof_received()
         clock.catch_up()
     return b"".join(written)
@@ -289,9 +301,14 @@ class TransportCheck:
             raise InvariantError("an open connection is not aborted", f"after {seconds:g} s", "abort")
         self._settle()
 
-    def finish(self) -> None:
-        """Let all come, the peer end its side and take everything. Raises `InvariantError` if anything is left."""
+    def finish(self, *, ends_at_once: bool = False) -> None:
+        """Let all come, the peer end its side and take everything. Raises `InvariantError` if anything is left.
+
+        Unless it `ends_at_once`, the peer takes everything first.
+        """
         cut = self._socket.aborted
+        if not (self._ended or ends_at_once):
+            self._answer_all()
         for _ in range(4 * len(self.options.sent) + 64):
             self.arrive(1 << 20)
             self.end()
@@ -307,6 +324,21 @@ class TransportCheck:
             self._compare()
         if self.protocol in self._connections.open or self._loop.waiting:
             raise InvariantError("nothing is left behind a connection", f"{self._loop.waiting} timers", "left")
+
+    def _answer_all(self) -> None:
+        """Let all come and be taken, but not the end: what is due comes without it. Raises `InvariantError`."""
+        for _ in range(4 * len(self.options.sent) + 64):
+            before = len(self._rest), len(self._socket.taken)
+            self.arrive(1 << 20)
+            self.drain(1 << 20)
+            if self._gone or self._socket.eof or before == (len(self._rest), len(self._socket.taken)):
+                break
+        least, got = self._due_before_the_end(), len(self._socket.taken)
+        if not (self._gone or self._socket.eof) and got < least:
+            raise InvariantError("answers do not wait for the end", f"{got} bytes came of {least}", "late")
+
+    def _due_before_the_end(self) -> int:
+        return _least_before_the_end(self.options)
 
     def _compare(self) -> None:
         got, whole, single = self._compared()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.reference_server.options import Option
 
-__all__ = ["LIMITS", "OPTIONS"]
+__all__ = ["LIMITS", "OPTIONS", "PORTIONS", "SMALL_OPTIONS"]
 
 OPTIONS = (
     Option("timeout", "seconds", 5.0, "Seconds to wait for a greeting, a login and each operation.", least=0.001),
@@ -36,3 +36,9 @@ OPTIONS = (
 )
 LIMITS = ("high_water", "push_limit", "max_connections", "linger")
 """Fields of `Limits` that apply."""
+SMALL_OPTIONS: dict[str, int] = {"max_topics": 4, "max_masks": 2}
+"""Options with which a short conversation reaches a limit; the model follows them."""
+PORTIONS = {"accounts.MOST_WRONG": 1}
+"""Module and name of how much is done at a time, or kept for speed -> a size of which short conversations have more.
+
+No answer depends on it, so a fuzzer that makes it small changes nothing but the ways through the code."""

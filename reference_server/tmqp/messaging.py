@@ -110,6 +110,7 @@ class Messaging:
             raise RefusedError("Count: expected a number")
         if not count:
             return self._empty(request, b"Unacceptable", client)
+        client.pulls += 1
         pull = Pulled(self._state, request, queue, client, count)
         queue.serve(pull.send)
         return None
@@ -167,7 +168,11 @@ class Pulled:
         self._end(b"End")
 
     def _end(self, why: bytes) -> None:
-        self._client.push(self._state.codec.encode(without_content(self._request, why)))
+        client = self._client
+        client.push(self._state.codec.encode(without_content(self._request, why)))
+        client.pulls -= 1
+        if client.served is not None:
+            client.served()
 
 
 def without_content(request: Pull, why: bytes) -> QueueMessage:

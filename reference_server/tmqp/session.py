@@ -83,6 +83,7 @@ class TmqpSession(StreamSession[State, TmqpServer]):
         client = self.client
         if client is not None:
             client.write = None
+            client.served = None
             channels = Channels(self.state)
             if self.state.clients.get(client.id) is client:
                 del self.state.clients[client.id]
@@ -100,6 +101,7 @@ class TmqpSession(StreamSession[State, TmqpServer]):
         """Serve a client from now on."""
         self.client = self.state.clients[client.id] = client
         client.write = self.push
+        client.served = self.served
         Channels(self.state).events.of_client(b"ClientConnected", client)
         self.listen()
 
@@ -177,6 +179,27 @@ class TmqpSession(StreamSession[State, TmqpServer]):
             left -= 1
         self.state.flush()
         self._follow(is_over=bool(left) and self.state.spent < most)
+
+    def _follow(self, *, is_over: bool) -> None:
+        """Go on in the next turn, or close if that was decided, once the pulls of a client that ends are served."""
+        if not (is_over and self._ended and not self._finishing and self.client is not None and self.client.pulls):
+            super()._follow(is_over=is_over)
+
+    def eof_received(self) -> None:
+        """Handle the end of the stream: the client ends once its pulls are served."""
+        if self.client is not None and self.client.pulls:
+            self._ended = True
+        else:
+            super().eof_received()
+
+    def served(self) -> None:
+        """End, if a client that asks no more waited for the last of its pulls."""
+        if self._ended:
+            self.state.later(self._end_when_served)
+
+    def _end_when_served(self) -> None:
+        if not self.closed:
+            self._work()
 
     def _ns(self, option: str) -> int:
         return round(float(self.state.options[option]) * 1e9)

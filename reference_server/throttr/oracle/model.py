@@ -35,6 +35,9 @@ __all__ = ["DocumentModel"]
 STANDING = ("running_since", "version")
 """Fields of INFO that never change (INFO-29, INFO-32)."""
 
+READ_BYTES = ("total_read_bytes", "read_bytes_per_minute")
+"""Fields of INFO that are open, but never above what was sent."""
+
 
 class DocumentModel(NeverEnding):
     """The model of a whole server (`wireproof.reference_server.model.ServerModel`).
@@ -65,6 +68,10 @@ class DocumentModel(NeverEnding):
     def disconnect(self, connection: str, at: Window) -> None:
         """Report that either side closed a connection."""
         self.peers.close(connection, at)
+
+    def carried(self, connection: str, number: int) -> None:
+        """Report that the server was sent so many bytes."""
+        self.peers.carried(connection, number)
 
     def sent(self, connection: str, request: Request) -> None:
         """Report a request when it is written."""
@@ -97,7 +104,7 @@ class DocumentModel(NeverEnding):
         return self.channels.unexpected(at)
 
     def instants(self) -> list[int]:
-        """Return the instants, in ns and ascending, at which records expire."""
+        """Return the instants, in ns and ascending, at which records expire, or show a lower TTL."""
         return self.records.instants()
 
     def _judged(self, peer: Peer, request: Request, reply: Message, at: Window) -> Disagreement | None:
@@ -163,6 +170,11 @@ class DocumentModel(NeverEnding):
             if got < least or (got > most and not self._shared):
                 words = f"INFO: {name} is {got}, expected {least} to {most}"
                 return Disagreement(words, f"INFO {name}", "THR-EXPIRY-8" if name == "keys" else None)
+        for name in READ_BYTES:
+            most = self.peers.sent_bytes
+            if (got := getattr(reply, name)) > most and self.peers.knows_bytes:
+                words = f"INFO: {name} is {got}, but {most} were sent"
+                return Disagreement(words, f"INFO {name}", "THR-INFO-18")
         for name in STANDING:
             got, before = getattr(reply, name), self._standing.setdefault(name, getattr(reply, name))
             if got != before:

@@ -43,6 +43,8 @@ class Peer:
     """Sent and not answered yet: may be counted or not (T45)."""
     carried: Counter[str] = field(default_factory=Counter)
     """Sent inside an EVENT: may be counted or not (T36)."""
+    sent_bytes: int = 0
+    """What the server was sent there, as far as it is reported."""
 
 
 class Peers:
@@ -54,6 +56,7 @@ class Peers:
         self._all: list[Peer] = []
         self.by_name: dict[str, Peer] = {}
         """The open ones."""
+        self.sent_bytes = 0
         self._places: dict[int, bytes] = {}
         """Position in CONNECTIONS -> id, while the same connections are open (T41)."""
 
@@ -68,6 +71,16 @@ class Peers:
         """Report that a connection is gone; its pending requests may have been handled or not."""
         self.by_name.pop(name).closed = at
         self._places.clear()
+
+    @property
+    def knows_bytes(self) -> bool:
+        """Whether all bytes that the server was sent are reported."""
+        return bool(self.sent_bytes) and not self._shared
+
+    def carried(self, name: str, number: int) -> None:
+        """Report that the server was sent so many bytes on a connection."""
+        self.sent_bytes += number
+        self.by_name[name].sent_bytes += number
 
     def __iter__(self) -> Iterator[Peer]:
         """Yield every connection, closed ones too."""
@@ -174,6 +187,9 @@ class Peers:
         if peer.connected_at not in (None, row.connected_at):
             detail = f"{name}: {peer.name} was connected at {peer.connected_at}, now it is {row.connected_at}"
             return Disagreement(detail, "connected at changed", "THR-CONNECTIONS-13")
+        if row.read_bytes > peer.sent_bytes and self.knows_bytes:
+            detail = f"{name}: {row.read_bytes} bytes read from {peer.name}, which sent {peer.sent_bytes}"
+            return Disagreement(detail, "bytes read", "THR-CONNECTIONS-15")
         peer.connected_at = row.connected_at
         return self._totals(name, row, peer)
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr import KeyType
-from wireproof.protocols.throttr.replies import ListReply, ListRow, StatsReply, StatsRow, Status
+from wireproof.protocols.throttr.replies import (
+    GetReply,
+    ListReply,
+    ListRow,
+    QueryReply,
+    StatsReply,
+    StatsRow,
+    Status,
+)
 from wireproof.protocols.throttr.requests import Get, Purge, Query, Stat
 from wireproof.reference_server.model import Disagreement, Window
-from wireproof.reference_server.throttr.model import ABSENT, Due, Record, States
+from wireproof.reference_server.throttr.model import ABSENT, UNITS, Due, Record, States
 from wireproof.reference_server.throttr.oracle.clauses import clause_of
 from wireproof.reference_server.throttr.oracle.fragments import misnumbered, repeated
 from wireproof.reference_server.throttr.oracle.timed import TimedModel
@@ -37,6 +45,10 @@ class Records:
     def __init__(self, profile: Profile, variant: str, *, tolerance_ns: int, shared: bool) -> None:
         self._rules = TimedModel(profile, variant, tolerance_ns)
         self._shared = shared
+        self._is_exact = not (shared or tolerance_ns)
+        """Whether the server is alone and its clock is ours."""
+        self._rounding = ""
+        """How the first TTL that shows it was rounded."""
         self._size = profile.variants[variant].sizes["value"]
         self._reports_key_type = profile.name != "7.1.0"
         self._states: dict[bytes, States] = {}
@@ -62,12 +74,30 @@ class Records:
         after = tuple(dict.fromkeys(then for state in held for then in self._rules.step(state, request, reply)))
         if not after:
             return self._wrong(request, reply, held)
+        if isinstance(reply, QueryReply | GetReply) and (wrong := self._rounded(request, reply.ttl, after)):
+            return wrong
         if not isinstance(request, READINGS):
             self._before[key] = request, isinstance(reply, Status) and not reply.ok, self._kind(held[0])
         self._keep(key, after)
         if isinstance(request, Purge) and isinstance(reply, Status) and reply.ok:
             self._purged.add(key)
         return None
+
+    def _rounded(self, request: Request, ttl: int, held: States) -> Disagreement | None:
+        """Judge that a server which is alone on an exact clock rounds always the same way, which is left to it."""
+        (state, *others), at = held, self._rules.at
+        if not self._is_exact or others or state is None or state.due is None or at.since != at.until:
+            return None
+        left, unit = state.due.last - at.until, UNITS[state.ttl_type]
+        whole = left // unit
+        if not left % unit or ttl == state.ttl or whole >= (1 << 8 * self._size) - 1:
+            return None
+        how = "down" if ttl == whole else "up" if ttl == whole + 1 else "in another way"
+        self._rounding = self._rounding or how
+        if how == self._rounding:
+            return None
+        words = f"{request.NAME} shows {ttl} while {left} ns are left, rounded {how}, and others {self._rounding}"
+        return Disagreement(words, "TTL rounded in two ways", "THR-TTL-11")
 
     def _keep(self, key: bytes, states: States) -> None:
         if states == (ABSENT,):
@@ -184,5 +214,13 @@ class Records:
         return {field: (least, most) for field, (least, most) in sums.items()}
 
     def instants(self) -> list[int]:
-        """Return the latest expiries of all records, in ns and ascending."""
-        return sorted({state.due.last for states in self._states.values() for state in states if state and state.due})
+        """Return the latest expiries of all records, and when each TTL is next shown lower; in ns and ascending."""
+        held = [state for states in self._states.values() for state in states if state and state.due]
+        return sorted({*self._changes(held)})
+
+    def _changes(self, held: Iterable[Record]) -> Iterator[int]:
+        for state in held:
+            assert state.due is not None
+            yield state.due.last
+            unit = UNITS[state.ttl_type]
+            yield state.due.last - max(0, state.due.last - self._rules.at.until - 1) // unit * unit

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.reference_server.tmqp.simulated import Server, heading, payloads, produce, pull
+from wireproof.protocols import NEED_DATA, EndOfStream
 from wireproof.protocols.tmqp.requests import Pull
 
 PULL, CACHE = 3, 4
@@ -126,3 +127,16 @@ def test_what_is_pulled_is_acknowledged(server: Server) -> None:
     found = line.send(pull())
 
     assert [one.pending_ack for one in found] == [1, 0]
+
+
+def test_a_pull_is_served_whole_though_its_client_asks_no_more(server: Server) -> None:
+    """What was pulled in a later turn of the loop was lost, and the word that it was all, too."""
+    line = ready(server, *[b"%d" % number for number in range(300)])
+    line.write(line.codec.send(pull("299")))
+    line.session.eof_received()
+    server.clock.advance(0)
+    found = [one for one in iter(line.codec.next_event, NEED_DATA) if not isinstance(one, EndOfStream)]
+
+    assert len(payloads(found)) == 300
+    assert no_content(found) == [b"End"]
+    assert line.closed

@@ -1,0 +1,84 @@
+"""Classes of faults that no engine found: each is shown by one fault of it, which some seed finds now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+import pytest
+
+from tests.fuzz.planting import plant
+from wireproof.fuzz import transport_input
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.store_input import CHANGED_SINCE, RECORDED, check, seeds
+from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
+from wireproof.reference_server.stream_session import StreamSession
+from wireproof.reference_server.throttr.record_requests import RecordRequests
+from wireproof.reference_server.throttr.state import State
+from wireproof.reference_server.tmqp.messaging import Messaging
+from wireproof.reference_server.tmqp.queue_operations import QueueOperations
+from wireproof.reference_server.tmqp.session import TmqpSession
+
+
+def check_all(checking: Callable[[str, bytes], None], spoken: str, some: Iterable[bytes]) -> None:
+    for one in some:
+        checking(spoken, one)
+
+
+def test_an_answer_that_is_remembered_a_nanosecond_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waited until a TTL is shown lower, and a server could round it up and down in turn."""
+    some = [one for one in seeds("throttr") if not one[0] & RECORDED and CHANGED_SINCE in one]
+    plant(monkeypatch, RecordRequests, "_remaining", "left * unit + 1", "left * unit + 2")
+
+    with pytest.raises(InvariantError, match="rounded up, and others down"):
+        check_all(check, "throttr", some)
+
+
+def test_more_bytes_read_than_were_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the document leaves open was not judged at all."""
+    some = list(islice(seeds("throttr"), 3000))
+    plant(monkeypatch, State, "settle", "session.read_bytes - read", "session.read_bytes")
+
+    with pytest.raises(InvariantError, match=r"total_read_bytes is .* were sent"):
+        check_all(check, "throttr", some)
+
+
+def test_a_flag_of_one_request_in_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests of a conversation were left out and doubled, but none had another value in a field."""
+    some = [one for one in seeds("tmqp") if one[0] & RECORDED and len(one) > 3]
+    plant(monkeypatch, Messaging, "acknowledge", "None if request.high_priority else state", "state")
+
+    with pytest.raises(InvariantError):
+        check_all(check, "tmqp", some)
+
+
+def test_a_profile_that_no_model_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, QueueOperations, "clear_queue", "high=high, normal=normal", "high=normal, normal=high")
+
+    with pytest.raises(InvariantError, match=r"of twino-3\.0\.0 standard: expected"):
+        check_unmodelled_profiles("tmqp")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("resume_writing", "self.flush()", "pass"),  # answers that came only at the end
+        ("eof_received", "self.is_slow or self._is_busy", "self.is_slow"),  # an end while much is to do
+    ],
+)
+def test_a_session_that_goes_on_in_later_turns(name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = list(transport_input.seeds("tmqp"))
+    plant(monkeypatch, StreamSession, name, old, new)
+
+    with pytest.raises(InvariantError):
+        check_all(transport_input.check, "tmqp", some)
+
+
+def test_a_pull_of_a_client_that_asks_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference server lost the rest of a pull: found by a server that does little at a time."""
+    some = list(transport_input.seeds("tmqp"))
+    monkeypatch.delattr(TmqpSession, "eof_received")
+    monkeypatch.delattr(TmqpSession, "_follow")
+
+    with pytest.raises(InvariantError, match="whole is any pace"):
+        check_all(transport_input.check, "tmqp", some)
