@@ -49,6 +49,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("timeout-not-begun-anew-by-unsubscribe", "UNSUBSCRIBE does not begin the timeout anew.", "TIMEOUT-3",
            edit("PsrtSession.take", TAKEN, "self._begun = False",
                 'if request.NAME != "UNSUBSCRIBE": self.expect()')),
+    mutant("login-len-of-16-bits", "Two bytes of the LEN of a login count.", "FRAMING-2 LOGIN-15",
+           counted("LEN & 0xFFFF", "LOGIN")),
     mutant("unsubscribe-len-of-16-bits", "Two bytes of the LEN of UNSUBSCRIBE count.", "FRAMING-2 LIMIT-3 UNSUBSCRIBE-2",
            counted("LEN & 0xFFFF", "UNSUBSCRIBE")),
     mutant("replication-len-of-16-bits", "Two bytes of the LEN of PUBLISH_REPL count.",

@@ -78,6 +78,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=with_answer(Publish, lambda answer, ask: answer if client_of(ask).data else ERROR)),
     mutant("publish-priority-00-refused", "PUBLISH with priority 00 is answered FF.", "PUBLISH-20 MESSAGE-2",
            handlers=with_answer(Publish, lambda answer, ask: answer if ask.request.priority else ERROR)),
+    mutant("publish-answered-for-each-reader", "PUBLISH is answered once for each session that it reaches.",
+           "PUBLISH-6 ROBUSTNESS-10 MESSAGE-4",
+           edit("ControlRequests.publish", "return OK",
+                'return bytes([1]) * max(1, len(self._state.subscriptions.match(topic)))')),
     mutant("publish-answered-twice", "PUBLISH is answered 01 01.", "PUBLISH-6 ROBUSTNESS-10 MESSAGE-4",
            handlers=with_answer(Publish, lambda answer, ask: b"\1\1" if answer == OK else answer)),
 )  # fmt: skip
