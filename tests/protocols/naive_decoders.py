@@ -52,8 +52,8 @@ class Cursor:
         return self.raw(len(self.data) - self.at)
 
 
-def throttr_request(data: bytes, n: int) -> Decoded:
-    """Decode a request of profile 7.3.2 whose values have `n` bytes."""
+def throttr_request(data: bytes, n: int, profile: str) -> Decoded:
+    """Decode a request whose values have `n` bytes."""
     take = Cursor(data)
     kind, fields = take.number(1), {}
     alone = {7: "LIST", 8: "INFO", 0x10: "STATS", 0x14: "CONNECTIONS", 0x16: "CHANNELS", 0x18: "WHOAMI"}
@@ -74,14 +74,26 @@ def throttr_request(data: bytes, n: int) -> Decoded:
         return "UPDATE", {**fields, "key": take.raw(take.number(1))}, take.at
     if kind == 5:
         fields = {"ttl_type": take.number(1), "ttl": take.number(n)}
-        key, value = take.number(1), take.number(n)
+        key, value = take.number(1), take.number(1 if profile == "7.1.0" else n)
         return "SET", {**fields, "key": take.raw(key), "value": take.raw(value)}, take.at
     if kind in (0x13, 0x19):
         channel, payload = take.number(1), take.number(n)
         fields = {"channel": take.raw(channel), "payload": take.raw(payload)}
         return ("PUBLISH" if kind == 0x13 else "EVENT"), fields, take.at
     assert kind == 0x15, hex(kind)
+    if profile == "7.1.0":
+        return "CONNECTION", {"index": take.number(4)}, take.at
     return "CONNECTION", {"id": take.raw(16)}, take.at
+
+
+def throttr_push(data: bytes, n: int) -> Decoded:
+    """Decode a push: `03` with the payload alone in 7.1.0, a frame like that of PUBLISH from 7.3.2 on."""
+    take = Cursor(data)
+    if take.number(1) == 3:
+        return "MESSAGE", {"payload": take.raw(take.number(n))}, take.at
+    assert data[0] == 0x19, data.hex()
+    channel, payload = take.number(1), take.number(n)
+    return "PUSHED_EVENT", {"channel": take.raw(channel), "payload": take.raw(payload)}, take.at
 
 
 def _connection(take: Cursor) -> dict[str, Any]:
