@@ -20,6 +20,8 @@ from wireproof.conformance.run.processes import module_command, module_environme
 
 INSERT = 0x01
 PROBE = b"\x01\x18"
+BEFORE = (0x02, 0x04)
+"""How what is asked before the cases begins: how the target is reached, and whether it is fresh."""
 HELD = "insert/stored-or-not"
 """Fails at once, and waits for a case that may explain it and is never answered."""
 PATIENCE = 60.0
@@ -27,7 +29,10 @@ PATIENCE = 60.0
 
 
 class Wrong(BaseRequestHandler):
-    """Answers what asks for profile and width, an INSERT with a byte that is no status, and nothing else at all."""
+    """Answers what asks for profile and width, and an INSERT with a byte that is no status.
+
+    It closes at what else is asked before the cases, so that nobody waits for it, and answers nothing in the cases.
+    """
 
     def handle(self) -> None:
         while data := self.request.recv(1 << 16):
@@ -35,6 +40,8 @@ class Wrong(BaseRequestHandler):
                 self.request.sendall(bytes(481))
             elif data[0] == INSERT:
                 self.request.sendall(b"\x07")
+            elif data[0] in BEFORE:
+                return
 
 
 @pytest.fixture

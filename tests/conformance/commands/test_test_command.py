@@ -159,9 +159,10 @@ def test_long_lines_are_not_wrapped_where_there_is_no_terminal(wrong: str) -> No
 )
 def test_who_answers_one_request_like_another_profile_is_tested_as_named(profile: str, mutant: str) -> None:
     with in_thread_reference(profile, "uint16", mutant) as address:
-        result = wireproof(address, "--profile", profile, "--variant", "uint16", "-k", "whoami/ or query/status")
+        named = ("--profile", profile, "--variant", "uint16", "--timeout", "1")
+        result = wireproof(address, *named, "-k", "whoami/id-of-one-row or query/status")
 
-        asked = wireproof(address, "-k", "query/status")
+        asked = wireproof(address, "-k", "query/status", "--timeout", "1")
 
     assert result.exit_code == 1
     assert f"and as {profile} by another; it is tested as that" in result.output
