@@ -84,9 +84,7 @@ def test_combinations_need_features() -> None:
 
 @pytest.mark.parametrize("mutant", ["acknowledgements-stay", "copies-lost", "clear-always-all", "stopped-keeps"])
 def test_combinations_find_wrong_servers(mutant: str) -> None:
-    verdicts = {played(case, mutant).verdict for case in PAIRS}
-
-    assert Verdict.FAIL in verdicts
+    assert any(played(case, mutant).verdict is Verdict.FAIL for case in PAIRS)
 
 
 @pytest.mark.parametrize(
