@@ -15,8 +15,6 @@ class Rules:
     """N5: what is answered to a version that is not spoken."""
     silent_intervals: int = 2
     """N4: ping intervals without a word of the client, after which it is dropped."""
-    closes_after_malformed: bool = True
-    """N13: a line that does not parse ends the connection."""
 
 
 RULES = {"1": Rules(), "1+publish": Rules()}
