@@ -14,6 +14,9 @@ from wireproof.mutants.mutant import Mutant
 
 __all__ = ["run_mutants"]
 
+MUTANTS_A_WORKER = 50
+"""Mutants that a worker runs before a new one takes its place: what they leave in memory counts against its bound."""
+
 _suite: RecordedSuite
 """What the workers run mutants against; they are forked, so the recordings are shared."""
 
@@ -45,7 +48,7 @@ def run_mutants(
 
 
 def _results(by_name: dict[str, Mutant], jobs: int) -> Iterator[MutantResult]:
-    with multiprocessing.get_context("fork").Pool(jobs, begin_worker) as pool:
+    with multiprocessing.get_context("fork").Pool(jobs, begin_worker, maxtasksperchild=MUTANTS_A_WORKER) as pool:
         for name, findings, error in pool.imap_unordered(_run, by_name):
             yield MutantResult(by_name[name], findings, error)
         pool.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -17,7 +18,7 @@ from click.testing import CliRunner
 from tests.places import ROOT
 from wireproof.conformance.commands.mutation import command
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.mutation import bounds, kill_matrix_page, recorded_suite
+from wireproof.conformance.mutation import bounds, kill_matrix_page, mutant_pool, recorded_suite
 from wireproof.conformance.mutation.applicable import applicable, profiles_of
 from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix
 from wireproof.conformance.mutation.mutant_pool import run_mutants
@@ -255,3 +256,18 @@ def test_a_server_that_raises_stop_iteration_makes_no_outcome() -> None:
 
     with pytest.raises(StopIteration):
         play(SimpleNamespace(play=actions), perform)  # type: ignore[arg-type]
+
+
+def _who_runs(name: str) -> tuple[str, list[Any], str]:
+    return name, [], str(os.getpid())
+
+
+def test_a_worker_that_ran_some_mutants_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutant_pool, "MUTANTS_A_WORKER", 1)
+    monkeypatch.setattr(mutant_pool, "_run", _who_runs)
+
+    found = run_mutants(
+        MutationRun(FEW, "7.1.0", "uint16").recorded, list(server_mutants("throttr").values())[:3], jobs=1
+    )
+
+    assert len({one.error for one in found}) == 3
