@@ -47,15 +47,15 @@ def test_runs_are_taken_followed_and_shown(
 
     assert ingest.main([str(tmp_path / "runs"), "--lake", lake]) == 0
     printed = capsys.readouterr().out
-    assert "took 1 new runs" in printed
-    assert "quarantined 1 lines: not one JSON object" in printed
+    assert "took 1 new run " in printed
+    assert "quarantined 1 line: not one JSON object" in printed
     assert "rebuilt the aggregates: generation 1" in printed
 
     second = write_run("b", [record(run_id="run-2", run_started_at="2026-01-02T10:00:00.000Z")])
     assert ingest.main([str(second.parent.parent), "--lake", lake, "--follow", "--interval", "0.2", "--for", "4"]) == 0
     followed = capsys.readouterr().out
-    assert "took 1 new runs" in followed
-    assert "1 were there already" in followed
+    assert "took 1 new run " in followed
+    assert "already there: 1" in followed
     assert "patched 1 columns" in followed
     assert file.exists()
 
@@ -76,9 +76,9 @@ def test_runs_may_be_given_by_a_uri(
     assert ingest.main([f"file://{tmp_path}/runs", "--lake", str(tmp_path / "lake"), "--no-refresh"]) == 0
     said = capsys.readouterr().out
     assert "took 2 new runs" in said
-    assert "1 runs are partial" in said
+    assert "1 run of them partial" in said
     assert ingest.main([str(tmp_path / "runs"), "--lake", str(tmp_path / "lake"), "--no-refresh"]) == 0
-    assert "2 were there already" in capsys.readouterr().out
+    assert "already there: 2" in capsys.readouterr().out
     assert ingest.main([f"file:{tmp_path}/none", "--lake", str(tmp_path / "other")]) == 2
     assert "no records.jsonl or *.jsonl.gz below file:" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
@@ -128,13 +128,13 @@ def test_findings_of_fuzzing_are_taken_once_and_shown_by_oracle_and_clause(
 
     assert ingest.main([str(tmp_path / "runs"), "--lake", lake]) == 0
     printed = capsys.readouterr().out
-    assert "took 1 new runs" in printed
-    assert "took 2 new findings of fuzzing; 0 were there already" in printed
-    assert "quarantined 1 findings: a field is missing" in printed
+    assert "took 1 new run " in printed
+    assert "took 2 new findings of fuzzing; already there: 0" in printed
+    assert "quarantined 1 finding: a field is missing" in printed
     write_finding(tmp_path / "later" / "c", implementation="beta")
     assert ingest.main([f"file://{tmp_path}/runs/findings", str(tmp_path / "later"), "--lake", lake]) == 0
     printed = capsys.readouterr().out
-    assert "took 1 new findings of fuzzing; 2 were there already" in printed
+    assert "took 1 new finding of fuzzing; already there: 2" in printed
     assert "aggregates were up to date" in printed
 
     assert ingest.main(["--lake", lake, "--compact"]) == 0
@@ -150,7 +150,7 @@ def test_findings_of_fuzzing_are_taken_once_and_shown_by_oracle_and_clause(
 def test_a_lake_of_findings_alone_has_no_pages_and_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
     assert ingest.main([str(write_finding(tmp_path / "findings" / "a")), "--lake", lake]) == 0
-    assert "took 1 new findings" in capsys.readouterr().out
+    assert "took 1 new finding " in capsys.readouterr().out
     assert site.main(["--lake", lake, "--out", str(tmp_path / "site")]) == 2
     assert "has no run yet" in capsys.readouterr().err
 
