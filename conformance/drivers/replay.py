@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import (
+    Action,
+    Answer,
+    LimitDescriptors,
+    Open,
+    Read,
+    ReadUsage,
+    Secure,
+    Shut,
+    Sleep,
+    Write,
+)
 from wireproof.conformance.model.exchange import event_of
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -25,6 +36,7 @@ ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
     Secure: frozenset({Kind.SECURED, Kind.SILENT, Kind.ENDED, Kind.RESET}),
     Sleep: frozenset({Kind.WAITED}),
     ReadUsage: frozenset({Kind.MEASURED}),
+    LimitDescriptors: frozenset({Kind.MEASURED}),
 }
 """Action -> what may have come of it."""
 
@@ -59,7 +71,7 @@ class ReplayDriver:
         if at >= len(self._trace):
             raise ReplayError(f"event {at}: the trace ends here, the case goes on with {type(action).__name__}")
         event = self._trace[at]
-        connection = "" if isinstance(action, Sleep | ReadUsage) else action.connection
+        connection = "" if isinstance(action, Sleep | ReadUsage | LimitDescriptors) else action.connection
         if event.connection != connection or event.kind not in ANSWERS[type(action)]:
             asked = f"{type(action).__name__} on {connection or 'nothing'}"
             raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")

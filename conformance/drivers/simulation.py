@@ -9,7 +9,18 @@ from collections import deque
 from collections.abc import Callable
 
 from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError, misdelivered
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import (
+    Action,
+    Answer,
+    LimitDescriptors,
+    Open,
+    Read,
+    ReadUsage,
+    Secure,
+    Shut,
+    Sleep,
+    Write,
+)
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.connections import ActionGenerator, Result
@@ -154,7 +165,7 @@ class Simulation:
             case Sleep(seconds):
                 self._clock.advance(round(seconds * 1e9))
                 return self._answer(Kind.WAITED)
-            case ReadUsage():
+            case ReadUsage() | LimitDescriptors():
                 return self._answer(Kind.MEASURED)
 
     def _open(self, name: str, listener: str, *, is_stream: bool) -> Answer:

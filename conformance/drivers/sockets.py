@@ -33,10 +33,10 @@ import asyncio
 import errno
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -46,7 +46,18 @@ from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.streams import HELD, HELD_HEAVY, SocketStream, connect
 from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed
 from wireproof.conformance.drivers.tls import client_context
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import (
+    Action,
+    Answer,
+    LimitDescriptors,
+    Open,
+    Read,
+    ReadUsage,
+    Secure,
+    Shut,
+    Sleep,
+    Write,
+)
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
@@ -66,6 +77,16 @@ SHARE = 512 * 1024
 """Bytes that each play may receive; those that receive more do so one after the other, so that memory is bounded."""
 
 
+class TargetProcess(Protocol):
+    """The process of a target, as far as cases measure and limit it."""
+
+    def usage(self) -> Any:
+        """Return what it takes, as an object of figures."""
+
+    def limit_descriptors(self, spare: int | None) -> None:
+        """Let it open `spare` descriptors more than it has now; None: as many as before."""
+
+
 class SocketDriver:
     """Plays cases against the target at one address; a case that waits leaves its place at the `limiter` meanwhile."""
 
@@ -75,11 +96,11 @@ class SocketDriver:
         *,
         timeout: float = 5.0,
         limiter: Limiter | None = None,
-        usage: Callable[[], Any] | None = None,
+        process: TargetProcess | None = None,
         tls: ssl.SSLContext | None = None,
         listeners: Mapping[str, Address] | None = None,
     ) -> None:
-        """`usage` measures the target's process, as an object of figures, where wireproof started it.
+        """`process` is the target's, where wireproof started it.
 
         `tls` is what is spoken where TLS is begun; without it no certificate is verified. `listeners` has the
         addresses of the target's listeners beside the usual one.
@@ -88,7 +109,7 @@ class SocketDriver:
         self.listeners = listeners or {}
         self.timeout = timeout
         self.limiter = limiter
-        self.usage = usage
+        self.process = process
         self.unanswered = 0
         """Connects in a row that were neither taken nor refused."""
         self.large = asyncio.Semaphore(1)
@@ -165,6 +186,8 @@ class PlaySockets:
         self._received = 0
         self._is_large = False
         """Whether this is the one play that may receive more than `SHARE`."""
+        self._is_limited = False
+        """Whether the target may open fewer descriptors than before."""
         self._wires: dict[str, SocketStream | Datagrams] = {}
         self._cuts: list[Cuts] = []
         self._began = time.monotonic()
@@ -204,9 +227,17 @@ class PlaySockets:
             case Sleep(seconds):
                 await self._sleep(seconds)
                 return self._answer(Kind.WAITED)
+            case LimitDescriptors(spare):
+                self._is_limited = spare is not None
+                if self._driver.process is not None:
+                    self._driver.process.limit_descriptors(spare)
+                return self._measured()
             case ReadUsage():
-                usage = self._driver.usage
-                return self._answer(Kind.MEASURED, msgspec.json.encode(usage()) if usage else b"")
+                return self._measured()
+
+    def _measured(self) -> Answer:
+        process = self._driver.process
+        return self._answer(Kind.MEASURED, msgspec.json.encode(process.usage()) if process else b"")
 
     async def _share(self) -> None:
         """Wait until no other play receives more than `SHARE`, if this one does; the play's clock stands meanwhile."""
@@ -285,3 +316,5 @@ class PlaySockets:
             self._driver.large.release()
         for wire in self._wires.values():
             wire.cut()
+        if self._is_limited and self._driver.process is not None:
+            self._driver.process.limit_descriptors(None)

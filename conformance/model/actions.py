@@ -74,7 +74,17 @@ class ReadUsage:
     """Say what the target's process takes now: a JSON object of figures, or nothing where it is not ours."""
 
 
-Action = Open | Write | Read | Shut | Secure | Sleep | ReadUsage
+@dataclass(frozen=True, slots=True)
+class LimitDescriptors:
+    """Let the target's process open `spare` descriptors more than it has now, none: as many as before.
+
+    Answered as `ReadUsage` is.
+    """
+
+    spare: int | None
+
+
+Action = Open | Write | Read | Shut | Secure | Sleep | ReadUsage | LimitDescriptors
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from wireproof.conformance.model.actions import ReadUsage
+from wireproof.conformance.model.actions import Answer, LimitDescriptors, ReadUsage
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.suite.steps import Measured, Resource
+from wireproof.conformance.suite.values import Number
 
 MIB = 1 << 20
 Reading = Mapping[str, float]
@@ -40,10 +41,17 @@ class Budget:
         if not self._asks:
             return {"seconds": self._talk.now}
         answer = yield from self._talk.do(ReadUsage())
-        if not answer.data:
-            raise Stopped(Verdict.UNTESTABLE, "a server that wireproof started", "nothing here can measure the target")
+        _check(answer)
         figures: dict[str, float] = msgspec.json.decode(answer.data)
         return {**figures, "seconds": self._talk.now}
+
+    def limited(self, spare: Number | None) -> ActionGenerator[None]:
+        """Let the target open so many more descriptors than it has; None: as many as it could before.
+
+        Raises `Stopped` if nobody can limit them.
+        """
+        count = None if spare is None else self._talk.symbols.integer(spare, "spare_descriptors")
+        _check((yield from self._talk.do(LimitDescriptors(count))))
 
     def is_kept(self, before: Reading, after: Reading) -> bool:
         """Say whether a round from `before` to `after` keeps every limit; saves its figures."""
@@ -65,6 +73,11 @@ class Budget:
 
     def _limit(self, name: Resource) -> float:
         return float(self._talk.symbols.number(self._limits[name], name))
+
+
+def _check(answer: Answer) -> None:
+    if not answer.data:
+        raise Stopped(Verdict.UNTESTABLE, "a server that wireproof started", "nothing here can measure the target")
 
 
 def _figure_text(name: str, figure: float) -> str:

@@ -159,6 +159,15 @@ def _repeat(talk: CaseConnections, loop: Loop) -> ActionGenerator[None]:
 def _measure(talk: CaseConnections, measured: Measured) -> ActionGenerator[None]:
     """Play the steps and compare what the target took meanwhile with the limits, in as many rounds as may be needed."""
     budget = Budget(talk, measured)
+    if measured.spare_descriptors is not None:
+        yield from budget.limited(measured.spare_descriptors)
+        yield from _measured(talk, measured, budget)
+        yield from budget.limited(None)
+    else:
+        yield from _measured(talk, measured, budget)
+
+
+def _measured(talk: CaseConnections, measured: Measured, budget: Budget) -> ActionGenerator[None]:
     after = yield from budget.reading()
     for number in range(1, budget.rounds + 1):
         before = after

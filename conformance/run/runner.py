@@ -321,7 +321,7 @@ async def play_all(
         target.address if isinstance(target, ServerProcess) else target,
         timeout=settings.timeout,
         limiter=Limiter(settings.jobs),
-        usage=server.usage if server is not None else None,
+        process=server,
         tls=settings.tls,
         listeners=settings.listeners,
     )

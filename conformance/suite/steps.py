@@ -173,6 +173,8 @@ class Measured(Part, frozen=True):
     at_most: dict[Resource, Number] = {}
     rounds: Number = 1
     save: SavedName | None = None
+    spare_descriptors: Number | None = None
+    """The target may open so many more than it has, while the steps play."""
 
 
 class Measure(Typed, frozen=True):

@@ -192,8 +192,7 @@ class LiveTarget:
         return self._sockets
 
     def _perform(self, asking: ActionGenerator[Result], patience: float) -> Result:
-        usage = self.server.usage if self.server else None
-        driver = SocketDriver(self.address, timeout=patience, usage=usage, listeners=self.listeners)
+        driver = SocketDriver(self.address, timeout=patience, process=self.server, listeners=self.listeners)
         return self._loop.run(driver.perform(asking))
 
     def _busy_when_idle(self) -> float:

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Sleep, Write
+from wireproof.conformance.model.actions import (
+    Action,
+    Answer,
+    LimitDescriptors,
+    Open,
+    Read,
+    ReadUsage,
+    Shut,
+    Sleep,
+    Write,
+)
 from wireproof.conformance.model.outcome import Outcome, StepEvent
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
@@ -99,7 +109,7 @@ class ScriptedTarget:
                 return Kind.CLOSED, b""
             case Sleep(seconds):
                 self._now += seconds + self._lag
-            case ReadUsage():
+            case ReadUsage() | LimitDescriptors():
                 return Kind.MEASURED, self.figures.pop(0) if self.figures else b""
         return Kind.WAITED, b""
 

@@ -31,6 +31,7 @@ KILLERS = {
     "connection-leaves-descriptor": ("connections-come-and-go", "32 descriptors more"),
     "connection-leaves-buffer": ("connections-come-and-go", "of memory more"),
     "busy-while-idle": ("idle", "of CPU more"),
+    "busy-without-descriptors": ("more-clients-than-descriptors", "of CPU more"),
     "expired-stays-in-memory": ("short-lived-records", "of memory more"),
     "one-client-at-a-time": ("answers-while-others-drip", "refused"),
 }
@@ -61,7 +62,7 @@ def play(case: Case, process: ServerProcess, *, profile: str, variant: str = "ui
     steps = case.steps if steps is None else steps
     changed = Case(**{**{name: getattr(case, name) for name in case.__slots__}, "steps": tuple(steps)})
     player = Player(changed, symbols, segmentation=SEGMENTATIONS["whole"], timeout=2.0)
-    return asyncio.run(SocketDriver(process.address, timeout=2.0, usage=process.usage).play(player))
+    return asyncio.run(SocketDriver(process.address, timeout=2.0, process=process).play(player))
 
 
 def test_every_waste_has_a_case_and_every_case_a_waste_or_a_reason() -> None:

@@ -61,6 +61,8 @@ class Family:
             bufsize=0,
         )
         self.pid = self._leader.pid
+        self._descriptors: dict[psutil.Process, int] = {}
+        """How many descriptors each process could have before that was limited."""
         self._known = [psutil.Process(self.pid)]
         """The members that were found last."""
 
@@ -149,6 +151,15 @@ class Family:
             with suppress(psutil.Error):
                 _, hard = one.rlimit(psutil.RLIMIT_FSIZE)
                 one.rlimit(psutil.RLIMIT_FSIZE, (hard if size is None else size, hard))
+
+    def limit_descriptors(self, spare: int | None) -> None:
+        """Let each process of the family open `spare` descriptors more than it has now; None: as many as it may."""
+        for one in self.members():
+            with suppress(psutil.Error, OSError, ValueError):
+                soft, hard = one.rlimit(psutil.RLIMIT_NOFILE)
+                self._descriptors.setdefault(one, soft)
+                wanted = self._descriptors[one] if spare is None else one.num_fds() + spare
+                one.rlimit(psutil.RLIMIT_NOFILE, (min(wanted, hard), hard))
 
     def _signal(self, how: signal.Signals) -> bool:
         """Send a signal to every process there is; say whether there was one."""

@@ -213,6 +213,11 @@ class ServerProcess:
         if self._family is not None:
             self._family.limit_files(size)
 
+    def limit_descriptors(self, spare: int | None) -> None:
+        """Let it open `spare` descriptors more than it has now; None: as many as it could before."""
+        if self._family is not None:
+            self._family.limit_descriptors(spare)
+
     def last_words(self, count: int = LAST_WORDS) -> list[str]:
         """Return the last lines it printed since it was started."""
         return self._log.last_lines(count)

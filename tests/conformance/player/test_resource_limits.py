@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.scripted import ASK, ScriptedTarget, make_case, make_symbols, play
 from wireproof.conformance.drivers.replay import ReplayDriver, trace_of
-from wireproof.conformance.model.actions import ReadUsage
+from wireproof.conformance.model.actions import LimitDescriptors, Open, ReadUsage
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
@@ -75,6 +75,24 @@ def test_time_is_a_resource_that_needs_no_process(limit: float, verdict: Verdict
 
     assert outcome.verdict is verdict
     assert outcome.got in (None, "0.50 s")
+
+
+def test_descriptors_are_limited_while_the_steps_play() -> None:
+    target = ScriptedTarget()
+    target.figures = [b'{"memory": 0}', b'{"memory": 0}']
+    outcome = play({"measure": {"steps": STEPS, "spare_descriptors": "4 * 4"}}, target=target)
+
+    assert outcome.verdict is Verdict.PASS
+    limited, opened, lifted = target.actions[:3]
+    assert (limited, lifted) == (LimitDescriptors(16), LimitDescriptors(None))
+    assert isinstance(opened, Open)
+
+
+def test_descriptors_that_nobody_can_limit_are_untestable() -> None:
+    outcome = play({"measure": {"steps": STEPS, "spare_descriptors": 4}}, target=ScriptedTarget())
+
+    assert outcome.verdict is Verdict.UNTESTABLE
+    assert outcome.got == "nothing here can measure the target"
 
 
 def test_a_target_that_nobody_can_measure_is_untestable() -> None:

@@ -115,6 +115,41 @@ def test_memory_is_that_of_the_members_that_were_found_last(start: Callable[...,
     assert family.memory() > leader + 50_000_000
 
 
+def test_a_limit_of_descriptors_is_for_what_is_opened_later_and_ends(
+    start: Callable[..., Family], tmp_path: Path
+) -> None:
+    tries = (
+        "import os\n"
+        "place = os.environ['PIDS']\n"
+        "def most():\n"
+        "    held = []\n"
+        "    try:\n"
+        "        while len(held) < 60: held.append(os.dup(0))\n"
+        "    except OSError: pass\n"
+        "    for one in held: os.close(one)\n"
+        "    return len(held)\n"
+        "while True:\n"
+        "    now = most()\n"
+        "    with open(place + '.new', 'w') as file: file.write(str(now))\n"
+        "    os.replace(place + '.new', place)\n"
+    )
+    family = start(tries)
+
+    def waits_for(wanted: Callable[[int], bool]) -> bool:
+        most, deadline = tmp_path / "pids", time.monotonic() + 10
+        while time.monotonic() < deadline:
+            if most.exists() and wanted(int(most.read_text())):
+                return True
+            time.sleep(0.01)
+        return False
+
+    assert waits_for(lambda most: most == 60)
+    family.limit_descriptors(8)
+    assert waits_for(lambda most: most < 60)
+    family.limit_descriptors(None)
+    assert waits_for(lambda most: most == 60)
+
+
 def test_what_is_reserved_and_not_touched_is_no_memory(start: Callable[..., Family], tmp_path: Path) -> None:
     family = start("import mmap; held = mmap.mmap(-1, 1 << 30); " + CHILD)
     pids(tmp_path)
