@@ -57,7 +57,7 @@ class Player:
     ) -> None:
         """`way`: what lies between here and what answers."""
         self.case = case
-        is_heavy = case.heavy or leaves_unread(case)
+        is_heavy = case.heavy or case.budget or leaves_unread(case)
         most = MOST_HEAVY if is_heavy else MOST_OF_TABLES if reads_tables(case) else MOST
         self.talk = CaseConnections(
             symbols, segmentation=segmentation, timeout=timeout, on_step=on_step, most=most, way=way

@@ -58,7 +58,7 @@ def write_bundle(folder: Path, run: ReadRun, record: Record) -> list[Path]:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
     found = [folder / name for name in texts]
-    if is_available() and events:
+    if is_available() and any(one.kind is Kind.OPENED for one in events):
         write_capture(folder / "capture.pcapng", events, spoken.default_port, datagrams)
         found.append(folder / "capture.pcapng")
     return found

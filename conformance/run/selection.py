@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.verdict import Level
@@ -118,22 +118,37 @@ def select(
     """
     test = parse(expression, ids_of(suite)) if expression.strip() else None
     wanted = list(Level)[: list(Level).index(level) + 1]
-    chosen = [
+    meant = [
         case
         for case in applicable(suite, profile, variant)
-        if level_of(case, suite, profile) in wanted
-        and (slow or not case.slow or is_quick(case, suite.parameters, declared or {}))
+        if level_of(case, suite, profile) in wanted and (test is None or test(text_of(case)))
+    ]
+    chosen = [
+        case
+        for case in meant
+        if (slow or not case.slow or is_quick(case, suite.parameters, declared or {}))
         and (heavy or not case.heavy)
         and (budget or not case.budget)
         and (features is None or all(name in features for name in case.needs))
-        and (test is None or test(text_of(case)))
     ]
+    if meant and not chosen:
+        raise SelectionError(f"no case left: what matches needs {_needed(meant)}")
     if not chosen:
         hint = _near(suite, expression) if test is not None else ""
         raise SelectionError(
             f"no case left: profile {profile}, variant {variant}, level {level}, -k {expression!r}{hint}"
         )
     return chosen
+
+
+def _needed(cases: Sequence[Case]) -> str:
+    """Return in words what would let cases be played that a run leaves out."""
+    options = {
+        "--resource-limits": any(one.budget for one in cases),
+        "--slow": any(one.slow or one.heavy for one in cases),
+        **{f"--feature {name}": True for case in cases for name in case.needs},
+    }
+    return ", ".join(name for name, lets in options.items() if lets)
 
 
 def _near(suite: Suite, expression: str) -> str:

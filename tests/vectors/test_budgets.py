@@ -7,14 +7,16 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.places import ROOT
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.targets import parse_address
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.processes import ServerProcess, parse_command
@@ -22,19 +24,37 @@ from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.steps import AnyStep, Measure, Step, Verb
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.mutants.throttr.server.waste import MUTANTS
+from wireproof.mutants.registry import PACKAGES
 from wireproof.protocols import protocol
 
-CASES = {case.id.removeprefix("budget/"): case for case in load_suite("throttr").cases if case.budget}
+CASES = {name: {one.id: one for one in load_suite(name).cases if one.budget} for name in sorted(PACKAGES)}
+WASTES = {name: import_module(f"{place}.server.waste").MUTANTS for name, place in sorted(PACKAGES.items())}
 KILLERS = {
-    "memory-of-announced-length": ("announced-and-not-sent", "of memory more"),
-    "connection-leaves-descriptor": ("connections-come-and-go", "32 descriptors more"),
-    "connection-leaves-buffer": ("connections-come-and-go", "of memory more"),
+    "connection-leaves-descriptor": ("come-and-go", "32 descriptors more"),
+    "connection-leaves-buffer": ("come-and-go", "of memory more"),
     "busy-while-idle": ("idle", "of CPU more"),
     "busy-without-descriptors": ("more-clients-than-descriptors", "of CPU more"),
+    "waits-for-single-bytes": ("answers-while-others-drip", ""),
+    "memory-of-announced-length": ("announced-and-not-sent", "of memory more"),
     "expired-stays-in-memory": ("short-lived-records", "of memory more"),
     "one-client-at-a-time": ("answers-while-others-drip", "refused"),
+    "topics-stay-in-memory": ("topics-come-and-go", "of memory more"),
+    "channels-stay-in-memory": ("channels-come-and-go", "of memory more"),
+    "messages-stay-in-memory": ("messages-come-and-go", "of memory more"),
+    "subscriptions-stay-in-memory": ("subscriptions-come-and-go", "of memory more"),
 }
+"""Waste -> the case that finds it, and what that expects."""
+CONNECTIONS = {"throttr": "connections", "psrt": "sessions", "tmqp": "clients", "namechan": "clients"}
+PROFILES = {"throttr": ("7.1.0", "7.3.2"), "psrt": ("1",), "tmqp": ("doc",), "namechan": ("1",)}
+QUICK = {"memory-of-announced-length", "one-client-at-a-time", "waits-for-single-bytes"}
+"""Those that every run of the tests finds; the others take longer and are for the night."""
+QUICK_CASES = {"answers-while-others-drip"}
+"""What the servers of every protocol pass in every run of the tests; those of Throttr pass them all."""
+
+
+def killer(name: str, waste: str) -> tuple[str, str]:
+    case, expected = KILLERS[waste]
+    return f"budget/{CONNECTIONS[name]}-{case}" if case == "come-and-go" else f"budget/{case}", expected
 
 
 def hurried(steps: tuple[AnyStep, ...]) -> tuple[AnyStep, ...]:
@@ -47,51 +67,72 @@ def hurried(steps: tuple[AnyStep, ...]) -> tuple[AnyStep, ...]:
 
 
 def _in_one_round(verb: Verb) -> Verb:
-    return Measure(msgspec.structs.replace(verb.measure, rounds=1)) if isinstance(verb, Measure) else verb
+    if not isinstance(verb, Measure):
+        return verb
+    return Measure(msgspec.structs.replace(verb.measure, rounds=1, steps=hurried(verb.measure.steps)))
 
 
 @contextmanager
-def server(mutant: str, *options: str) -> Iterator[ServerProcess]:
-    script = [sys.executable, str(ROOT / "tests/conformance/wasteful.py"), mutant, "--port", "{port}", *options]
-    with ServerProcess(parse_command(shlex.join(script))) as process:
+def server(name: str, profile: str, folder: Path, waste: str | None = None) -> Iterator[ServerProcess]:
+    script = ["-m", "wireproof.mutants", name] if waste else ["-m", "reference_server", name]
+    options = ["--profile", profile, "--port", "{port}", *(["--mutant", waste] if waste else [])]
+    if name == "namechan":
+        options += ["--publish-command-socket", str(folder / "hook")]
+    with ServerProcess(parse_command(shlex.join([sys.executable, *script, *options]))) as process:
         yield process
 
 
-def play(case: Case, process: ServerProcess, *, profile: str, variant: str = "uint16", steps: Any = None) -> Outcome:
-    symbols = Symbols(protocol("throttr"), profile, variant, case=case.id, namespace="t", variables=case.variables)
+def play(name: str, case: Case, process: ServerProcess, folder: Path, *, profile: str, steps: Any = None) -> Outcome:
+    variant = "uint16" if name == "throttr" else "standard"
+    symbols = Symbols(protocol(name), profile, variant, case=case.id, namespace="t", variables=case.variables)
     steps = case.steps if steps is None else steps
     changed = Case(**{**{name: getattr(case, name) for name in case.__slots__}, "steps": tuple(steps)})
     player = Player(changed, symbols, segmentation=SEGMENTATIONS["whole"], timeout=2.0)
-    return asyncio.run(SocketDriver(process.address, timeout=2.0, process=process).play(player))
+    listeners = {"hook": parse_address(f"unix://{folder / 'hook'}")} if name == "namechan" else {}
+    driver = SocketDriver(process.address, timeout=2.0, process=process, listeners=listeners)
+    return asyncio.run(driver.play(player))
 
 
-def test_every_waste_has_a_case_and_every_case_a_waste_or_a_reason() -> None:
-    assert {one.name for one in MUTANTS} == set(KILLERS)
-    assert {case for case, _ in KILLERS.values()} == {name for name, case in CASES.items() if not case.no_fault}
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_every_waste_has_a_case_and_every_case_a_waste_or_a_reason(name: str) -> None:
+    killers = {killer(name, one.name)[0] for one in WASTES[name]}
 
-
-QUICK = ("memory-of-announced-length", "one-client-at-a-time")
-"""Those that every run of the tests finds; the others take longer and are for the night."""
+    assert killers == {case.id for case in CASES[name].values() if not case.no_fault}
 
 
 @pytest.mark.parametrize(
-    "mutant",
-    [pytest.param(one, marks=() if one.name in QUICK else pytest.mark.nightly, id=one.name) for one in MUTANTS],
+    ("name", "mutant"),
+    [
+        pytest.param(name, one, marks=() if one.name in QUICK else pytest.mark.nightly, id=f"{name}-{one.name}")
+        for name, wastes in WASTES.items()
+        for one in wastes
+    ],
 )
-def test_a_wasteful_server_is_found_out_and_the_broken_clause_blamed(mutant: Any) -> None:
-    name, expected = KILLERS[mutant.name]
-    with server(mutant.name) as process:
-        outcome = play(CASES[name], process, profile="7.1.0", steps=hurried(CASES[name].steps))
+def test_a_wasteful_server_is_found_out_and_the_broken_clause_blamed(name: str, mutant: Any, tmp_path: Path) -> None:
+    case, expected = killer(name, mutant.name)
+    profile = PROFILES[name][0]
+    with server(name, profile, tmp_path, mutant.name) as process:
+        found = CASES[name][case]
+        outcome = play(name, found, process, tmp_path, profile=profile, steps=hurried(found.steps))
 
     assert outcome.verdict in (Verdict.FAIL, Verdict.HANG)
     assert expected in str(outcome.expected)
     assert outcome.blamed in mutant.clauses
 
 
-@pytest.mark.parametrize(("name", "profile"), [(name, ("7.1.0", "7.3.2")[at % 2]) for at, name in enumerate(CASES)])
-def test_a_right_server_passes(name: str, profile: str) -> None:
-    script = shlex.join([sys.executable, "-m", "reference_server", "throttr", "--profile", profile, "--port", "{port}"])
-    with ServerProcess(parse_command(script)) as process:
-        outcome = play(CASES[name], process, profile=profile)
+@pytest.mark.parametrize(
+    ("name", "case", "profile"),
+    [
+        pytest.param(
+            name, case, PROFILES[name][at % len(PROFILES[name])], id=f"{name}-{case}",
+            marks=() if name == "throttr" or case.removeprefix("budget/") in QUICK_CASES else pytest.mark.nightly,
+        )
+        for name, cases in CASES.items()
+        for at, case in enumerate(cases)
+    ],
+)  # fmt: skip
+def test_a_right_server_passes(name: str, case: str, profile: str, tmp_path: Path) -> None:
+    with server(name, profile, tmp_path) as process:
+        outcome = play(name, CASES[name][case], process, tmp_path, profile=profile)
 
     assert (outcome.verdict, outcome.got) == (Verdict.PASS, None)

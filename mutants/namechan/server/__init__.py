@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import by_name
-from wireproof.mutants.namechan.server import conforming, lines, queues, sessions
+from wireproof.mutants.namechan.server import conforming, lines, queues, sessions, waste
 from wireproof.mutants.namechan.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
@@ -16,5 +16,7 @@ __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
 DEMONSTRATION = ("ids-from-zero", "block-comments-do-not-nest")
 """The two that a demonstration shows."""
 
-MUTANTS: Mapping[str, ServerMutant] = by_name(lines.MUTANTS, sessions.MUTANTS, queues.MUTANTS, conforming.CONFORMING)
+MUTANTS: Mapping[str, ServerMutant] = by_name(
+    lines.MUTANTS, sessions.MUTANTS, queues.MUTANTS, waste.MUTANTS, conforming.CONFORMING
+)
 """Name -> mutant or conforming variant."""

@@ -28,6 +28,7 @@ from wireproof.mutants.psrt.server import (
     times,
     tls,
     topics,
+    waste,
 )
 from wireproof.mutants.psrt.server.mutant import ServerMutant
 
@@ -53,6 +54,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     flow.MUTANTS,
     neighbours.MUTANTS,
     live.MUTANTS,
+    waste.MUTANTS,
     conforming.CONFORMING,
 )
 """Name -> mutant or conforming variant, in the order of the groups."""

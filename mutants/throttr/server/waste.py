@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import after, around, first
+from wireproof.mutants.edits import around, first
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
 from wireproof.mutants.throttr.server.patches import WIDE
+from wireproof.mutants.waste import wasteful
 
 __all__ = ["MUTANTS"]
 
 OWN_TURN = "next(iter(self._state.sessions.values()), self) is self"
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    *wasteful(mutant, "ThrottrSession", "self._state"),
     mutant("memory-of-announced-length", "The memory of a request is taken when its length is known, before it came.",
            "ROBUSTNESS-3",
            around("ThrottrSession.data_received", "self.correct_data_received(data)",
                   r"self.room = b'\1' * min(self._need, self._max_frame) if self._tail else b''"), variants=WIDE,
            live=True),
-    mutant("connection-leaves-descriptor", "Each connection leaves a descriptor open after it.", "BUDGET-1",
-           first("ThrottrSession.connection_lost", "import os",
-                 "if not self.closed: vars(self._state).setdefault('kept', []).append(os.open(os.devnull, os.O_RDONLY))"),
-           live=True),
-    mutant("connection-leaves-buffer", "Each connection leaves a buffer of 4 KiB after it.", "BUDGET-1",
-           first("ThrottrSession.connection_lost",
-                 r"if not self.closed: vars(self._state).setdefault('kept', []).append(bytearray(b'\1') * 4096)"),
-           live=True),
-    mutant("busy-while-idle", "The server polls for work without a pause.", "BUDGET-2",
-           after("State.__init__", "self._ids = ids",
-                 "import asyncio",
-                 "def look():",
-                 "    for _ in range(20_000): pass",
-                 "    loop.call_soon(look)",
-                 "try: loop = asyncio.get_running_loop()",
-                 "except RuntimeError: return",
-                 "loop.call_soon(look)"), live=True),
-    mutant("busy-without-descriptors", "While no descriptor is left the server tries again without a pause.", "BUDGET-2",
-           after("State.__init__", "self._ids = ids",
-                 "import asyncio, os",
-                 "def look():",
-                 "    try: os.close(os.dup(0))",
-                 "    except OSError:",
-                 "        for _ in range(20_000): pass",
-                 "        loop.call_soon(look)",
-                 "    else: loop.call_later(0.05, look)",
-                 "try: loop = asyncio.get_running_loop()",
-                 "except RuntimeError: return",
-                 "loop.call_soon(look)"), live=True),
     mutant("expired-stays-in-memory", "Expired records are gone from every answer and stay in memory.", "BUDGET-3",
            first("Store.remove", "vars(self).setdefault('kept', []).append(record)"), live=True),
     mutant("one-client-at-a-time", "Only the oldest open connection is heard; the others wait for it to end.",

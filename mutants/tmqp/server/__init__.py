@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import by_name
-from wireproof.mutants.tmqp.server import conforming, frames, links, mixed, operations, options, queues, rules
+from wireproof.mutants.tmqp.server import conforming, frames, links, mixed, operations, options, queues, rules, waste
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
@@ -24,6 +24,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     options.MUTANTS,
     mixed.MUTANTS,
     links.MUTANTS,
+    waste.MUTANTS,
     conforming.CONFORMING,
 )
 """Name -> mutant or conforming variant."""

@@ -118,3 +118,11 @@ def test_an_expression_selects_among_them() -> None:
 def test_nothing_left_is_an_error_that_reports_the_selection() -> None:
     with pytest.raises(SelectionError, match=r"no case left: profile 7\.1\.0, variant uint8, level MUST, -k 'query'"):
         ids(level=Level.MUST, expression="query")
+
+
+def test_cases_that_wait_for_an_option_name_it() -> None:
+    suite = load_suite("namechan")
+    with pytest.raises(SelectionError, match=r"no case left: what matches needs --resource-limits$"):
+        select(suite, "1", "standard", expression="budget/idle-behind-nonsense", features=())
+    with pytest.raises(SelectionError, match=r"needs --resource-limits, --feature hook$"):
+        select(suite, "1", "standard", expression="budget/clients-come-and-go", features=())
