@@ -50,7 +50,7 @@ OPTIONS = (
         "--budgets",
         "budgets",
         is_flag=True,
-        help="Also measure the server's memory, descriptors and CPU (15 s more).  [--budgets: deprecated]",
+        help="Also measure the server's memory, descriptors and CPU (half a minute more).  [--budgets: deprecated]",
     ),
     click.option(
         "--limit",

@@ -34,7 +34,7 @@ KILLERS = {
     "connection-leaves-buffer": ("come-and-go", "of memory more"),
     "busy-while-idle": ("idle", "of CPU more"),
     "busy-without-descriptors": ("more-clients-than-descriptors", "of CPU more"),
-    "waits-for-single-bytes": ("answers-while-others-drip", ""),
+    "waits-for-slow-senders": ("answers-while-others-drip", ""),
     "memory-of-announced-length": ("announced-and-not-sent", "of memory more"),
     "expired-stays-in-memory": ("short-lived-records", "of memory more"),
     "one-client-at-a-time": ("answers-while-others-drip", "refused"),
@@ -46,7 +46,7 @@ KILLERS = {
 """Waste -> the case that finds it, and what that expects."""
 CONNECTIONS = {"throttr": "connections", "psrt": "sessions", "tmqp": "clients", "namechan": "clients"}
 PROFILES = {"throttr": ("7.1.0", "7.3.2"), "psrt": ("1",), "tmqp": ("doc",), "namechan": ("1",)}
-QUICK = {"memory-of-announced-length", "one-client-at-a-time", "waits-for-single-bytes"}
+QUICK = {"memory-of-announced-length", "one-client-at-a-time", "waits-for-slow-senders"}
 """Those that every run of the tests finds; the others take longer and are for the night."""
 QUICK_CASES = {"answers-while-others-drip"}
 """What the servers of every protocol pass in every run of the tests; those of Throttr pass them all."""
