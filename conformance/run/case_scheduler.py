@@ -71,7 +71,7 @@ from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
 from wireproof.conformance.verdict.crashes import ANSWERS_NOBODY, Death, ended_early, not_played, unexplained
-from wireproof.conformance.verdict.pipeline import Evidence, decide
+from wireproof.conformance.verdict.pipeline import Evidence, decide, one_at_a_time
 from wireproof.conformance.verdict.records import Record
 
 if TYPE_CHECKING:
@@ -391,6 +391,8 @@ class CaseScheduler:
         deaths = [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
         if case is not None and deaths:
             self.report(case, unexplained(deaths), began)
+        elif case is not None and self.plan.settings.route.at_once == 1:
+            self.report(case, one_at_a_time(), began)
         elif case is not None and case in self.plan.cases:
             await self.play_alone([case])
 

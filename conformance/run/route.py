@@ -69,6 +69,7 @@ class Route:
             found.append(
                 f"the target serves {self.at_once} connection{'s' if self.at_once > 1 else ''} at a time: "
                 "no more are open, and cases that need more are unsupported"
+                + (", and that fails the run" if self.at_once == 1 else "")
             )
         return found
 

@@ -36,7 +36,7 @@ from wireproof.conformance.verdict.consequences import Consequences
 from wireproof.conformance.verdict.crashes import ProcessEnd, ended_the_process, left_nobody_served, one_of_many
 from wireproof.conformance.verdict.records import Record
 
-__all__ = ["STEPS", "Evidence", "Verdicts", "decide", "undeclared"]
+__all__ = ["STEPS", "Evidence", "Verdicts", "decide", "one_at_a_time", "undeclared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,15 @@ def too_narrow(needed: int, served: int) -> Outcome:
     """Return the outcome of a case that is not asked: it opens more connections than the target serves at a time."""
     got = serves_fewer(needed, served)
     return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=CONNECTIONS, got=got)
+
+
+def one_at_a_time() -> Outcome:
+    """Return the outcome of the case that stands for the run when the target serves a single client at a time.
+
+    Fewer than a run needs are a limit; one is none that a server may have: who connects and stays shuts out all others.
+    """
+    got = "one client at a time: a second one is answered once the first has gone, or not at all"
+    return Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, expected="clients that are served side by side", got=got)
 
 
 def serves_fewer(needed: int, served: int) -> str:

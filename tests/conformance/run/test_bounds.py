@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.byte_allowance import FLOOD
 from wireproof.conformance.run import bounds
 from wireproof.conformance.run.bounds import FLOODS, MANY, Bounds
+from wireproof.conformance.run.route import Route
 from wireproof.conformance.run.runner import Plan, Settings, play_all
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.causes import causes_of
@@ -110,6 +112,19 @@ def test_what_a_run_that_ended_early_did_not_play_is_untestable_and_says_why() -
     assert plan.stopped == "the time for it is over (--max-time 0.5)"
     assert left
     assert {(one["verdict"], one["guilty"], one["partial"]) for one in left} == {("untestable", "nobody", plan.stopped)}
+
+
+@pytest.mark.parametrize(("at_once", "fails"), [(None, False), (2, False), (1, True)])
+def test_one_client_at_a_time_is_no_limit_but_a_failure(at_once: int | None, *, fails: bool) -> None:
+    def serves(plan: Plan) -> None:
+        plan.cases = [make_case(REFUSED, id="made/up")]
+        plan.settings = replace(plan.settings, route=Route(at_once=at_once))
+
+    records, _ = played(slow, serves, timeout=5.0)
+    found = {one["case"]: (one["verdict"], one["guilty"]) for one in records}
+
+    assert found.pop("made/up")[0] == "pass"
+    assert found == ({"robustness/stays-up": ("lenient", "target")} if fails else {})
 
 
 async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
