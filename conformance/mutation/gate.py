@@ -11,14 +11,12 @@ each, starting at another case for each variant; the full matrix plays all.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wireproof.conformance.mutation.bounds import begin_worker
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.mutation.recorded_suite import factory_of
+from wireproof.conformance.mutation.workers import LOST, side_by_side
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.mutants.mutant import Mutant
@@ -63,22 +61,19 @@ def run_gate(
     global _shared
     mutants = [one for one in chosen if not one.live]
     _shared = run, mutants, last
-    found = []
-    with multiprocessing.get_context("fork").Pool(run.jobs or os.cpu_count() or 1, begin_worker) as pool:
-        for number, killer, played, error in pool.imap(_run, range(len(mutants)), chunksize=4):
-            found.append(GateResult(mutants[number], killer, played, error))
-            if report is not None:
-                report(found[-1])
-        pool.close()
-        pool.join()
-    return found
+    found: dict[int, GateResult] = {}
+    for number, result in side_by_side(_run, range(len(mutants)), run.jobs):
+        found[number] = GateResult(mutants[number], *(result or ("", 0, LOST)))
+        if report is not None:
+            report(found[number])
+    return [found[number] for number in sorted(found)]
 
 
 _shared: tuple[MutationRun, Sequence[Mutant], Mapping[str, str]]
 """What the workers are forked with."""
 
 
-def _run(number: int) -> tuple[int, str, int, str]:
+def _run(number: int) -> tuple[str, int, str]:
     run, mutants, last = _shared
     mutant, plan = mutants[number], run.recorded.plan
     if mutant.is_legal:
@@ -90,8 +85,8 @@ def _run(number: int) -> tuple[int, str, int, str]:
         factory(VirtualClock()).close()  # what cannot be made is not killed
         killer, played = run.recorded.first_kill(cases, factory)
     except Exception as error:
-        return number, "", 0, f"{type(error).__name__}: {error}"
-    return number, killer, played, ""
+        return "", 0, f"{type(error).__name__}: {error}"
+    return killer, played, ""
 
 
 def _by_distance(run: MutationRun, mutant: Mutant, last: str) -> Iterator[Case]:

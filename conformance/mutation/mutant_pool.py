@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Iterator
 
-from wireproof.conformance.mutation.bounds import begin_worker
 from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
+from wireproof.conformance.mutation.workers import LOST, side_by_side
 from wireproof.mutants.mutant import Mutant
 
 __all__ = ["run_mutants"]
@@ -38,7 +36,7 @@ def run_mutants(
     gc.freeze()
     found: dict[str, MutantResult] = {}
     try:
-        for result in _results(by_name, jobs or os.cpu_count() or 1):
+        for result in _results(by_name, jobs):
             found[result.mutant.name] = result
             if report is not None:
                 report(result)
@@ -48,15 +46,13 @@ def run_mutants(
 
 
 def _results(by_name: dict[str, Mutant], jobs: int) -> Iterator[MutantResult]:
-    with multiprocessing.get_context("fork").Pool(jobs, begin_worker, maxtasksperchild=MUTANTS_A_WORKER) as pool:
-        for name, findings, error in pool.imap_unordered(_run, by_name):
-            yield MutantResult(by_name[name], findings, error)
-        pool.close()
-        pool.join()
+    for name, found in side_by_side(_run, by_name, jobs, tasks_a_worker=MUTANTS_A_WORKER):
+        findings, error = found or ([], LOST)
+        yield MutantResult(by_name[name], findings, error)
 
 
-def _run(name: str) -> tuple[str, list[CaseFinding], str | None]:
+def _run(name: str) -> tuple[list[CaseFinding], str | None]:
     try:
-        return name, _suite.findings(name), None
+        return _suite.findings(name), None
     except Exception as error:
-        return name, [], f"{type(error).__name__}: {error}"
+        return [], f"{type(error).__name__}: {error}"

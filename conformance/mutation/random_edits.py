@@ -8,7 +8,6 @@ first, and then killed and started again in simulation where its server keeps an
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -16,11 +15,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, begin_worker, bounded
+from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounded
 from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
 from wireproof.conformance.mutation.reached_lines import ReachedLines, reached_lines
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
 from wireproof.conformance.mutation.restarts import restart_kill
+from wireproof.conformance.mutation.workers import side_by_side
 
 __all__ = ["EditResult", "Sample", "Status", "draw", "run_edits"]
 
@@ -73,20 +73,15 @@ def draw(suite: RecordedSuite, packages: Sequence[str], number: int, seed: int, 
 def run_edits(
     suite: RecordedSuite, sample: Sample, *, jobs: int = 0, report: Callable[[EditResult], None] | None = None
 ) -> list[EditResult]:
-    """Return what became of each drawn edit, in their order; `jobs` 0 is one a core."""
+    """Return what became of each drawn edit, in their order; what ends its process hangs. `jobs` 0 is one a core."""
     global _suite, _sample
     _suite, _sample = suite, sample
-    found = []
-    with multiprocessing.get_context("fork").Pool(
-        jobs or os.cpu_count() or 1, begin_worker, maxtasksperchild=1
-    ) as pool:
-        for result in pool.imap(_run, range(len(sample.edits)), chunksize=1):
-            found.append(result)
-            if report is not None:
-                report(result)
-        pool.close()
-        pool.join()
-    return found
+    found: dict[int, EditResult] = {}
+    for number, result in side_by_side(_run, range(len(sample.edits)), jobs, tasks_a_worker=1):
+        found[number] = result or EditResult(sample.edits[number], Status.HANGS)
+        if report is not None:
+            report(found[number])
+    return [found[number] for number in sorted(found)]
 
 
 _suite: RecordedSuite

@@ -258,8 +258,8 @@ def test_a_server_that_raises_stop_iteration_makes_no_outcome() -> None:
         play(SimpleNamespace(play=actions), perform)  # type: ignore[arg-type]
 
 
-def _who_runs(name: str) -> tuple[str, list[Any], str]:
-    return name, [], str(os.getpid())
+def _who_runs(name: str) -> tuple[list[Any], str]:
+    return [], str(os.getpid())
 
 
 def test_a_worker_that_ran_some_mutants_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
