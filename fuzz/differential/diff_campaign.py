@@ -191,10 +191,10 @@ class DiffCampaign:
         self.progress.executions += 1
         if self._seen.is_new(line for play in plays for line in play.lines):
             self._pool.append((script, clauses))
-        self._all_serve(plays)
+        all_serve = self._all_serve(plays)
         if self.progress.executions % REST == 0:
             self._restart_all("to empty it")
-        return [*ends(plays), *differences(plays)]
+        return [*(ends(plays) if not all_serve else ()), *differences(plays)]
 
     def _all_serve(self, plays: Sequence[Play]) -> bool:
         """Restart all servers if one serves nobody after a play; return whether none had to be."""
@@ -279,10 +279,10 @@ class DiffCampaign:
         """Compare again, with time for every answer, on servers that serve."""
         slow = with_fresh_canaries(tuple(_settled(script)))
         plays = [server.play(slow) for server in servers]
-        for server, play in zip(servers, plays, strict=True):
-            if not _is_served(server, play):
-                server.restart("it served nobody")
-        return [*ends(plays), *differences(plays)]
+        gone = [server for server, play in zip(servers, plays, strict=True) if not _is_served(server, play)]
+        for server in gone:
+            server.restart("it served nobody")
+        return [*(ends(plays) if gone else ()), *differences(plays)]
 
     def _by_document(self, found: AnswerDifference, script: Script) -> bool:
         """Return whether the reference servers of the profiles differ there, too."""

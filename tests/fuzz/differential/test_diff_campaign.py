@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.fuzz.differential.kept_sources import kept_sources
+from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.fuzz.differential import diff_campaign as module
 from wireproof.fuzz.differential.compared_servers import SimulatedServer
 from wireproof.fuzz.differential.conversations import Source
 from wireproof.fuzz.differential.diff_campaign import BY_DOCUMENT, BY_VARIANT, LEFT_OPEN, DiffCampaign, DiffLimits
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.execution import PROBE
 from wireproof.mutants.registry import server_mutants
 
 SUITE = load_suite("throttr")
@@ -125,6 +129,21 @@ def test_what_the_documents_say_differently_is_a_quirk(run: Run) -> None:
 
     assert campaign.found == {}
     assert BY_DOCUMENT in {one.why for one in campaign.quirks.values()}
+
+
+def test_a_server_that_is_asked_again_and_serves_is_no_difference(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine answers late; who is given more time and answers has not ended."""
+    play = SimulatedServer.play
+
+    def late(self: SimulatedServer, script: Any, patience: float = 0.0) -> Any:
+        found = play(self, script, patience)
+        asked = [one for one in found.trace if one.connection != PROBE or one.kind is not Kind.RECEIVED]
+        return found if patience == module.SERVED else replace(found, trace=type(found.trace)(asked))
+
+    monkeypatch.setattr(SimulatedServer, "play", late)
+    campaign = run(server(), server(), asking={"INSERT", "QUERY"}, runs=5)
+
+    assert (campaign.found, campaign.progress.executions) == ({}, 5)
 
 
 def test_a_server_that_serves_nobody_ends_a_campaign(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
