@@ -40,6 +40,8 @@ PIECE = 256 * 1024
 """Bytes taken from the system at a time."""
 MOST_PIECES = 64
 """Pieces that one read returns: a target may never cease to write."""
+MOST = 64 << 20
+"""Bytes that one play receives on all its connections together; then nothing more is read, and they count as reset."""
 FINE, SELECTABLE = 0.001, 1024
 """Seconds below which a timeout of a socket is too coarse, and the descriptors that `select` knows."""
 CLOSING = 1.0
@@ -255,14 +257,14 @@ class DirectSockets:
         self._timeout = 1.0
         self._wires: dict[str, _Stream | _Datagrams] = {}
         self._buffer = bytearray(PIECE)
-        self._began = 0.0
+        self._began, self._received = 0.0, 0
         self._places: dict[str, list[Any]] = {}
         self._tls: ssl.SSLContext | None = None
 
     def begin(self, timeout: float) -> None:
         """Begin a play, in which no connect or write takes more than `timeout` seconds."""
         self.close()
-        self._timeout, self._began = timeout, time.monotonic()
+        self._timeout, self._began, self._received = timeout, time.monotonic(), 0
 
     def close(self) -> None:
         """Cut every connection that is left."""
@@ -278,7 +280,7 @@ class DirectSockets:
             case Write(name, data):
                 return self._answer(*self._wires[name].write(data, self._timeout))
             case Read(name, timeout):
-                return self._answer(*self._wires[name].read(timeout))
+                return self._answer(*self._read(self._wires[name], timeout))
             case Shut(name, how):
                 wire = self._wires[name] if how == "half" else self._wires.pop(name)
                 return self._answer(wire.shut(how))
@@ -291,6 +293,13 @@ class DirectSockets:
                 return self._answer(Kind.MEASURED)
             case ReadUsage():
                 return self._answer(Kind.MEASURED, msgspec.json.encode(self._usage()) if self._usage else b"")
+
+    def _read(self, wire: _Stream | _Datagrams, timeout: float) -> Result:
+        if self._received >= MOST:
+            return Kind.RESET, f"more than {MOST >> 20} MiB came in one play: nothing more is read".encode()
+        kind, data = wire.read(timeout)
+        self._received += len(data) if kind is Kind.RECEIVED else 0
+        return kind, data
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
         return Answer(kind, time.monotonic() - self._began, data)

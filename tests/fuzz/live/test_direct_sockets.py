@@ -16,6 +16,7 @@ from wireproof.conformance.model.actions import Action, Open, Read, Shut, Write
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.connections import ActionGenerator
+from wireproof.fuzz.live import direct_sockets
 from wireproof.fuzz.live.direct_sockets import DirectSockets
 
 Peer = Callable[[socket.socket], None]
@@ -103,6 +104,31 @@ def test_nobody_listens() -> None:
     sockets.begin(1.0)
 
     assert sockets.perform(Open("a")).kind is Kind.RESET
+
+
+def send_without_end(sock: socket.socket) -> None:
+    while True:
+        sock.sendall(bytes(65536))
+
+
+def test_what_one_play_receives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_sockets, "MOST", 4 << 20)
+    monkeypatch.setattr(direct_sockets, "MOST_PIECES", 2)
+    with listening(send_without_end) as address:
+        sockets = DirectSockets(address)
+        sockets.begin(2.0)
+        sockets.perform(Open("a"))
+        answers = [sockets.perform(Read("a", 1.0)) for _ in range(40)]
+        sockets.begin(2.0)
+        sockets.perform(Open("a"))
+        again = sockets.perform(Read("a", 1.0))
+        sockets.close()
+
+    assert 4 << 20 <= sum(len(one.data) for one in answers if one.kind is Kind.RECEIVED) < 6 << 20
+    assert (answers[-1].kind, answers[-1].data) == (
+        Kind.RESET, b"more than 4 MiB came in one play: nothing more is read",
+    )  # fmt: skip
+    assert again.kind is Kind.RECEIVED
 
 
 def test_a_target_that_does_not_read_is_not_waited_for_beyond_the_deadline() -> None:
