@@ -64,7 +64,7 @@ def with_options_of_run(context: click.Context, options: Mapping[str, Any]) -> d
             continue
         parameter = next(one for one in context.command.params if one.name == name)
         try:
-            found[name] = parameter.type_cast_value(context, value)
+            found[name] = parameter.process_value(context, (value,) if parameter.multiple else value)
         except click.BadParameter:
             continue  # it was written by hand, or by a wireproof that is refused later
         if found[name] != options[name]:

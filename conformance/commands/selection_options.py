@@ -19,12 +19,21 @@ from wireproof.protocols import protocol
 __all__ = ["EFFORTS", "effort_option", "list_cases", "of_effort", "selection_options", "with_effort"]
 
 USAGE = 2
+
+
+def _any_of(expressions: Sequence[str]) -> str:
+    """Return the expression that selects what one of several does."""
+    return expressions[0] if len(expressions) == 1 else " or ".join(f"({one})" for one in expressions)
+
+
 OPTIONS = (
     click.option(
         "-k",
         "expression",
-        default="",
-        help="Only cases whose id, title or clauses match: words with and, or, not; an id is that one alone.",
+        multiple=True,
+        callback=lambda context, option, values: _any_of(values),
+        help="Only cases whose id, title or clauses match: words with and, or, not; an id is that one alone. "
+        "Given again: or those.",
     ),
     click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play."),
     click.option("--list", "lists", is_flag=True, help="Print level, id and title of the cases, and play nothing."),

@@ -41,3 +41,11 @@ def test_what_the_user_names_goes_before_the_effort(words: tuple[str, ...], leve
     assert CliRunner().invoke(command, [*called, "--out", str(tmp_path)]).exit_code == 0
 
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["options"]["level"] == level
+
+
+def test_several_selections_play_what_any_of_them_does() -> None:
+    words = ["test", "throttr", "simulation", "--list", "-k", "query/status", "-k", "get/status and not query"]
+    done = CliRunner().invoke(command, words)
+
+    assert done.exit_code == 0, done.output
+    assert [line.split()[1] for line in done.stdout.splitlines() if "/" in line] == ["get/status", "query/status"]
