@@ -307,7 +307,7 @@ class TransportCheck:
         Unless it `ends_at_once`, the peer takes everything first.
         """
         cut = self._socket.aborted
-        if not (self._ended or ends_at_once):
+        if not (self._ended or ends_at_once) and self._due_before_the_end():
             self._answer_all()
         for _ in range(4 * len(self.options.sent) + 64):
             self.arrive(1 << 20)

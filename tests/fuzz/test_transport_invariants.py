@@ -102,7 +102,7 @@ def test_chunks_that_come_while_earlier_ones_wait_are_not_lost(monkeypatch: pyte
     broken = replayed_seeds(TARGET, "throttr", 1, most=1500, seconds=6).broken
 
     assert broken is not None
-    assert "whole is any pace" in broken.output
+    assert "whole is any pace" in broken.output or "answers do not wait for the end" in broken.output
 
 
 def test_a_login_whose_password_was_checked_while_the_peer_did_not_read_waits_until_it_reads() -> None:
