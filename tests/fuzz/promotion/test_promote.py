@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 from tests.places import ROOT
 from wireproof.conformance.commands import vectors as vectors_command
 from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
-from wireproof.conformance.model.actions import Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.mutation.recording import play
