@@ -33,7 +33,7 @@ def side_by_side(
     left = dict.fromkeys(tasks)
     processes = jobs or os.cpu_count() or 1
     with multiprocessing.get_context("fork").Pool(processes, begin_worker, maxtasksperchild=tasks_a_worker) as pool:
-        results = pool.imap_unordered(partial(_named, run), left)
+        results = pool.imap_unordered(partial(_named, run), list(left))
         while left:
             try:
                 task, result = results.next(LONGEST)

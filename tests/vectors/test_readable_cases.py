@@ -18,7 +18,12 @@ STEPS = 15
 ALL_STEPS = 28
 """With those that only prepare: sessions, records, a witness."""
 CLAUSES = 6
-LONG = {"robustness/each-kind-by-itself", "budget/connections-come-and-go", "many/readers"}
+LONG = {
+    "robustness/each-kind-by-itself",
+    "budget/connections-come-and-go",
+    "many/readers",
+    "pressure/unread-misses-none",
+}
 """Asks each kind of request once, a step each; takes each way to end a connection, a step each; each kind of mask."""
 
 

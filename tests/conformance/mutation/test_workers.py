@@ -15,7 +15,9 @@ def _halved(number: int) -> int:
 
 
 def test_each_task_has_its_result() -> None:
-    assert dict(side_by_side(_halved, range(8), 2)) == {number: number // 2 for number in range(8)}
+    many = range(14, 3000)
+
+    assert dict(side_by_side(_halved, many, 2)) == {number: number // 2 for number in many}
 
 
 def test_a_worker_that_dies_loses_its_task_alone(monkeypatch: pytest.MonkeyPatch) -> None:
