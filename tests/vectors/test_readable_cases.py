@@ -24,7 +24,8 @@ LONG = {
     "many/readers",
     "pressure/unread-misses-none",
 }
-"""Asks each kind of request once, a step each; takes each way to end a connection, a step each; each kind of mask."""
+"""Asks each kind of request once, a step each; takes each way to end a connection, a step each; each kind of mask;
+who reads beside one who does not."""
 
 
 @cache
