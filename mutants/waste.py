@@ -8,7 +8,7 @@ from typing import TypeVar
 from wireproof.mutants.edits import Edit, first
 from wireproof.mutants.mutant import Mutant
 
-__all__ = ["wasteful"]
+__all__ = ["keeps_others_waiting", "wasteful"]
 
 M = TypeVar("M", bound=Mutant)
 
@@ -33,6 +33,14 @@ def wasteful(mutant: Callable[..., M], session: str, state: str = "self.state") 
                     "    for _ in range(20_000): pass",
                     "    loop.call_soon(look)",
                     "else: loop.call_later(0.05, look)")),
+    )  # fmt: skip
+
+
+def keeps_others_waiting(mutant: Callable[..., M], session: str) -> M:
+    """Return the mutant that waits for who sends a request in small pieces: the bytes a and t, as its cases do."""
+    return mutant(
+        "waits-for-slow-senders", "Who sends a request in small pieces keeps the others waiting.", "BUDGET-4",
+        first(f"{session}.data_received", "import time", "if not data.strip(b'at'): time.sleep(0.1)"), live=True,
     )  # fmt: skip
 
 

@@ -56,14 +56,21 @@ def limits_of(protocol: str) -> tuple[str, ...]:
 
 
 def small_options_of(protocol: str) -> Mapping[str, Any]:
-    """Return options with which short conversations reach the limits of a server; its model follows them."""
-    found: Mapping[str, Any] = import_module(f"{SERVICES[protocol]}.options").SMALL_OPTIONS
+    """Return options with which short conversations reach the limits of a server; its model follows them.
+
+    They are `SMALL_OPTIONS` of its `options.py`, if it has any.
+    """
+    found: Mapping[str, Any] = getattr(import_module(f"{SERVICES[protocol]}.options"), "SMALL_OPTIONS", {})
     return found
 
 
 def portions_of(protocol: str) -> Mapping[str, int]:
-    """Return module and name of how much is done at a time -> a size that short conversations exceed."""
-    found: Mapping[str, int] = import_module(f"{SERVICES[protocol]}.options").PORTIONS
+    """Return module and name of how much a server does at a time, or keeps for speed -> a size that is soon exceeded.
+
+    They are `PORTIONS` of its `options.py`, if it has any. No answer depends on them, so a fuzzer that makes them small
+    changes nothing but the ways through the code.
+    """
+    found: Mapping[str, int] = getattr(import_module(f"{SERVICES[protocol]}.options"), "PORTIONS", {})
     return found
 
 

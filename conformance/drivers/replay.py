@@ -9,18 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wireproof.conformance.model.actions import (
-    Action,
-    Answer,
-    LimitDescriptors,
-    Open,
-    Read,
-    ReadUsage,
-    Secure,
-    Shut,
-    Sleep,
-    Write,
-)
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.exchange import event_of
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -36,7 +25,6 @@ ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
     Secure: frozenset({Kind.SECURED, Kind.SILENT, Kind.ENDED, Kind.RESET}),
     Sleep: frozenset({Kind.WAITED}),
     ReadUsage: frozenset({Kind.MEASURED}),
-    LimitDescriptors: frozenset({Kind.MEASURED}),
 }
 """Action -> what may have come of it."""
 
@@ -71,8 +59,8 @@ class ReplayDriver:
         if at >= len(self._trace):
             raise ReplayError(f"event {at}: the trace ends here, the case goes on with {type(action).__name__}")
         event = self._trace[at]
-        connection = "" if isinstance(action, Sleep | ReadUsage | LimitDescriptors) else action.connection
-        if event.connection != connection or event.kind not in ANSWERS[type(action)]:
+        connection = "" if isinstance(action, Sleep | ReadUsage) else action.connection
+        if event.connection != connection or event.kind not in _kinds(action):
             asked = f"{type(action).__name__} on {connection or 'nothing'}"
             raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")
         if isinstance(action, Open) and action.link != event.link:
@@ -82,6 +70,10 @@ class ReplayDriver:
         if isinstance(action, Write) and event.kind is Kind.SENT and action.data != event.data:
             raise ReplayError(f"event {at}: the case sends {action.data.hex()}, it was {event.data.hex()}")
         return Answer(event.kind, event.at_us / 1e6, b"" if event.kind is Kind.SENT else event.data)
+
+
+def _kinds(action: Action) -> frozenset[Kind]:
+    return next(kinds for kind, kinds in ANSWERS.items() if isinstance(action, kind))
 
 
 def segmentation_of(record: Mapping[str, Any]) -> Segmentation:

@@ -9,18 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError, misdelivered
-from wireproof.conformance.model.actions import (
-    Action,
-    Answer,
-    LimitDescriptors,
-    Open,
-    Read,
-    ReadUsage,
-    Secure,
-    Shut,
-    Sleep,
-    Write,
-)
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.connections import ActionGenerator, Result
@@ -165,7 +154,7 @@ class Simulation:
             case Sleep(seconds):
                 self._clock.advance(round(seconds * 1e9))
                 return self._answer(Kind.WAITED)
-            case ReadUsage() | LimitDescriptors():
+            case ReadUsage():
                 return self._answer(Kind.MEASURED)
 
     def _open(self, name: str, listener: str, *, is_stream: bool) -> Answer:

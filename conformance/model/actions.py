@@ -75,16 +75,13 @@ class ReadUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitDescriptors:
-    """Let the target's process open `spare` descriptors more than it has now, none: as many as before.
-
-    Answered as `ReadUsage` is.
-    """
+class LimitDescriptors(ReadUsage):
+    """Let the process open `spare` descriptors more than it has now, None: as many as before; then as `ReadUsage`."""
 
     spare: int | None
 
 
-Action = Open | Write | Read | Shut | Secure | Sleep | ReadUsage | LimitDescriptors
+Action = Open | Write | Read | Shut | Secure | Sleep | ReadUsage
 
 
 @dataclass(frozen=True, slots=True)

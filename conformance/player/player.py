@@ -71,10 +71,14 @@ class Player:
         except (SymbolError, LocalProtocolError) as error:
             outcome = harness_error(str(error), self.talk.trace, self._step)
         except Exception as error:
-            outcome = harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
+            outcome = self.broken(error)
         yield from self.talk.close_all()
         outcome = with_first_violation(outcome, self.talk.symbols, self.talk.intended)
         return outcome if self.talk.carrier.segmentation.plain else self._under_delivery(outcome)
+
+    def broken(self, error: Exception) -> Outcome:
+        """Return the outcome of a play that ended in an exception of the harness."""
+        return harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
 
     def _under_delivery(self, outcome: Outcome) -> Outcome:
         """Return the outcome with the number of cuts, blaming the clause that asks for the verdict of whole."""

@@ -57,7 +57,7 @@ from typing import TYPE_CHECKING
 
 from wireproof.conformance.drivers.limiter import Limiter, Room
 from wireproof.conformance.drivers.sockets import SocketDriver
-from wireproof.conformance.model.outcome import Outcome, harness_error
+from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.availability import Availability
@@ -326,7 +326,7 @@ class CaseScheduler:
         try:
             outcome = await self.driver.play(player)
         except Exception as error:
-            return broken(player, error)
+            return player.broken(error)
         finally:
             self._others_under_way -= other
             self._others_ended = time.monotonic() if other else self._others_ended
@@ -395,8 +395,3 @@ class CaseScheduler:
             self.report(case, one_at_a_time(), began)
         elif case is not None and case in self.plan.cases:
             await self.play_alone([case])
-
-
-def broken(player: Player, error: Exception) -> Outcome:
-    """Return the outcome of a play that ended in an exception of the harness."""
-    return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)

@@ -19,7 +19,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.answer_deadlines import AnswerDeadlines
 from wireproof.conformance.run.bounds import Bounds
-from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
+from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_once
@@ -288,7 +288,7 @@ def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
         try:
             outcome = plan.undeclared(case) or driver.play(player)
         except Exception as error:
-            outcome = broken(player, error)
+            outcome = player.broken(error)
         if outcome.verdict is Verdict.PASS:
             passed.add(case.id)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.verdict import Level
@@ -132,23 +132,19 @@ def select(
         and (features is None or all(name in features for name in case.needs))
     ]
     if meant and not chosen:
-        raise SelectionError(f"no case left: what matches needs {_needed(meant)}")
+        needs = dict.fromkeys(name for case in meant for name in case.needs)
+        asked = [
+            *(["--resource-limits"] if not budget and any(one.budget for one in meant) else []),
+            *(["--slow"] if any((one.heavy and not heavy) or (one.slow and not slow) for one in meant) else []),
+            *(f"--feature {name}" for name in needs if features is not None and name not in features),
+        ]
+        raise SelectionError(f"no case left: what matches needs {', '.join(asked)}")
     if not chosen:
         hint = _near(suite, expression) if test is not None else ""
         raise SelectionError(
             f"no case left: profile {profile}, variant {variant}, level {level}, -k {expression!r}{hint}"
         )
     return chosen
-
-
-def _needed(cases: Sequence[Case]) -> str:
-    """Return in words what would let cases be played that a run leaves out."""
-    options = {
-        "--resource-limits": any(one.budget for one in cases),
-        "--slow": any(one.slow or one.heavy for one in cases),
-        **{f"--feature {name}": True for case in cases for name in case.needs},
-    }
-    return ", ".join(name for name, lets in options.items() if lets)
 
 
 def _near(suite: Suite, expression: str) -> str:

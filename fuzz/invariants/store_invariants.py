@@ -56,14 +56,11 @@ class StoreCheck:
         self.model = self.judge.model
         self.known_ids: dict[int, list[bytes]] = {}
         """Size in bytes -> ids of that size in replies to the greeting; requests may name them."""
-        self.done: list[Step] = []
-        self.script: list[ScriptStep] = []
-        self.trace = Trace()
-        self._lines: dict[str, Client] = {}
+        self.done, self.script, self.trace = list[Step](), list[ScriptStep](), Trace()
+        self._lines, self._began = dict[str, Client](), transport.now_ns()
         self._links: dict[str, str] = {}
         """Connection -> the name of its link; "" is the default link."""
-        self._began = transport.now_ns()
-        self._counts = isinstance(self.model, CountingModel)
+        self._carried = self.model.carried if isinstance(self.model, CountingModel) else None
 
     @property
     def connections(self) -> list[str]:
@@ -119,8 +116,8 @@ class StoreCheck:
             self.model.restarted(Window(self.transport.now_ns(), self.transport.now_ns()))
 
     def _perform(self, action: Action) -> Answer:
-        if self._counts and isinstance(action, Write):
-            self.model.carried(action.connection, len(action.data))  # type: ignore[attr-defined]
+        if self._carried is not None and isinstance(action, Write):
+            self._carried(action.connection, len(action.data))
         answer = self.transport.perform(action)
         self._keep(action, answer)
         return answer

@@ -19,18 +19,7 @@ import msgspec
 from wireproof.conformance.drivers.sockets import OURS
 from wireproof.conformance.drivers.streams import LINGER_RESET, UNREAD_SEGMENT, UNREAD_WINDOW
 from wireproof.conformance.drivers.tls import ClientTls, TlsError, client_context
-from wireproof.conformance.model.actions import (
-    Action,
-    Answer,
-    LimitDescriptors,
-    Open,
-    Read,
-    ReadUsage,
-    Secure,
-    Shut,
-    Sleep,
-    Write,
-)
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 
@@ -289,8 +278,6 @@ class DirectSockets:
             case Sleep(seconds):
                 time.sleep(seconds)
                 return self._answer(Kind.WAITED)
-            case LimitDescriptors():
-                return self._answer(Kind.MEASURED)
             case ReadUsage():
                 return self._answer(Kind.MEASURED, msgspec.json.encode(self._usage()) if self._usage else b"")
 

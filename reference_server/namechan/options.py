@@ -31,8 +31,6 @@ OPTIONS = (
 LIMITS = ("high_water", "push_limit", "max_subscriptions", "max_connections", "linger")
 """Fields of `Limits` that apply."""
 SMALL_OPTIONS: dict[str, int] = {"max_kept": 2}
-"""Options with which a short conversation reaches a limit; the model follows them."""
+"""See `small_options_of`."""
 PORTIONS = {"session.TURN": 2, "state.MOST_UNSAVED": 1, "store.CHUNK": 2, "store.CHUNK_BYTES": 8}
-"""Module and name of how much is done at a time, or kept for speed -> a size of which short conversations have more.
-
-No answer depends on it, so a fuzzer that makes it small changes nothing but the ways through the code."""
+"""See `portions_of`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.reference_server.options import Option
 
-__all__ = ["LIMITS", "OPTIONS", "PORTIONS", "SMALL_OPTIONS"]
+__all__ = ["LIMITS", "OPTIONS", "PORTIONS"]
 
 OPTIONS = (
     Option("request_timeout", "seconds", 4.0, "Seconds in which a client must have sent HELLO.", least=0.001),
@@ -25,8 +25,6 @@ OPTIONS = (
 )
 LIMITS = ("max_frame", "high_water", "push_limit", "max_subscriptions", "max_connections", "linger")
 """Fields of `Limits` that apply."""
-SMALL_OPTIONS: dict[str, int] = {}
-"""Options with which a short conversation reaches a limit; the model follows them."""
 PORTIONS = {
     "messaging.SLICE": 2,
     "queue.SLICE": 2,
@@ -34,6 +32,4 @@ PORTIONS = {
     "session.TURN": 2,
     "state.RETIRED": 2,
 }
-"""Module and name of how much is done at a time, or kept for speed -> a size of which short conversations have more.
-
-No answer depends on it, so a fuzzer that makes it small changes nothing but the ways through the code."""
+"""See `portions_of`."""

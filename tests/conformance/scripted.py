@@ -6,17 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wireproof.conformance.model.actions import (
-    Action,
-    Answer,
-    LimitDescriptors,
-    Open,
-    Read,
-    ReadUsage,
-    Shut,
-    Sleep,
-    Write,
-)
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome, StepEvent
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
@@ -109,7 +99,7 @@ class ScriptedTarget:
                 return Kind.CLOSED, b""
             case Sleep(seconds):
                 self._now += seconds + self._lag
-            case ReadUsage() | LimitDescriptors():
+            case ReadUsage():
                 return Kind.MEASURED, self.figures.pop(0) if self.figures else b""
         return Kind.WAITED, b""
 

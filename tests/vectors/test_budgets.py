@@ -34,7 +34,7 @@ KILLERS = {
     "connection-leaves-buffer": ("come-and-go", "of memory more"),
     "busy-while-idle": ("idle", "of CPU more"),
     "busy-without-descriptors": ("more-clients-than-descriptors", "of CPU more"),
-    "waits-for-slow-senders": ("answers-while-others-drip", ""),
+    "waits-for-slow-senders": ("answers-while-others-drip", " s more"),
     "memory-of-announced-length": ("announced-and-not-sent", "of memory more"),
     "expired-stays-in-memory": ("short-lived-records", "of memory more"),
     "one-client-at-a-time": ("answers-while-others-drip", "refused"),
@@ -46,6 +46,8 @@ KILLERS = {
 """Waste -> the case that finds it, and what that expects."""
 CONNECTIONS = {"throttr": "connections", "psrt": "sessions", "tmqp": "clients", "namechan": "clients"}
 PROFILES = {"throttr": ("7.1.0", "7.3.2"), "psrt": ("1",), "tmqp": ("doc",), "namechan": ("1",)}
+TIMEOUT = 5.0
+"""Seconds; who keeps others waiting does so for two."""
 QUICK = {"memory-of-announced-length", "one-client-at-a-time", "waits-for-slow-senders"}
 """Those that every run of the tests finds; the others take longer and are for the night."""
 QUICK_CASES = {"answers-while-others-drip"}
@@ -87,9 +89,9 @@ def play(name: str, case: Case, process: ServerProcess, folder: Path, *, profile
     symbols = Symbols(protocol(name), profile, variant, case=case.id, namespace="t", variables=case.variables)
     steps = case.steps if steps is None else steps
     changed = Case(**{**{name: getattr(case, name) for name in case.__slots__}, "steps": tuple(steps)})
-    player = Player(changed, symbols, segmentation=SEGMENTATIONS["whole"], timeout=2.0)
+    player = Player(changed, symbols, segmentation=SEGMENTATIONS["whole"], timeout=TIMEOUT)
     listeners = {"hook": parse_address(f"unix://{folder / 'hook'}")} if name == "namechan" else {}
-    driver = SocketDriver(process.address, timeout=2.0, process=process, listeners=listeners)
+    driver = SocketDriver(process.address, timeout=TIMEOUT, process=process, listeners=listeners)
     return asyncio.run(driver.play(player))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.waste import wasteful
+from wireproof.mutants.waste import keeps_others_waiting, wasteful
 
 __all__ = ["MUTANTS"]
 
@@ -12,6 +12,5 @@ MUTANTS: tuple[ServerMutant, ...] = (
     *wasteful(mutant, "PsrtSession"),
     mutant("topics-stay-in-memory", "What was unsubscribed stays in memory.", "BUDGET-3",
            first("Subscriptions.remove", r"vars(self).setdefault('kept', []).append(bytearray(b'\1') * 400)"), live=True),
-    mutant("waits-for-slow-senders", "Who sends a request in small pieces keeps the others waiting.", "BUDGET-4",
-           first("PsrtSession.data_received", "import time", "if not data.strip(b'at'): time.sleep(0.1)"), live=True),
+    keeps_others_waiting(mutant, "PsrtSession"),
 )  # fmt: skip
