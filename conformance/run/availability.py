@@ -1,7 +1,8 @@
-"""Whether a target that wireproof did not start is there: one that goes away is asked again for some seconds.
+"""Whether a target is there: one that goes away is asked again for some seconds.
 
 A server is restarted while it is tested, or a proxy before it is. What was under way then is played again, what comes
-later waits until it is back, and nobody is to blame. A target that does not come back is gone.
+later waits until it is back, and nobody is to blame. A target that does not come back is gone. One that wireproof
+started may be about to end: between the ends of its connections and of its process seconds may pass.
 """
 
 from __future__ import annotations
@@ -21,10 +22,20 @@ PAUSE = 0.2
 class Availability:
     """When the target was away in one run."""
 
-    def __init__(self, serves: Callable[[], Awaitable[bool]], announce: Callable[[str], None]) -> None:
-        """`serves` asks whether a new client gets an answer; `announce` takes a line for the user."""
+    def __init__(
+        self,
+        serves: Callable[[], Awaitable[bool]],
+        announce: Callable[[str], None],
+        *,
+        death: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """`serves` asks whether a new client gets an answer; `announce` takes a line for the user.
+
+        `death`: how the target ended, where that is known: it need not be asked again.
+        """
         self._serves = serves
         self._announce = announce
+        self._death = death
         self._asking: asyncio.Task[bool] | None = None
         self._back_at = 0.0
         """When it came back the last time (`time.monotonic`)."""
@@ -54,6 +65,8 @@ class Availability:
         self._announce(f"the target serves nobody since {since}: it is asked again for {ASKED_FOR:g} s")
         while time.monotonic() - began < ASKED_FOR:
             await asyncio.sleep(PAUSE)
+            if self._death() is not None:
+                return False
             if await self._serves():
                 self._back_at = time.monotonic()
                 away = self._back_at - began

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
 from wireproof.conformance.run.crash_search import GRACE, LATE, SETTLE, CrashSearch, Played
@@ -64,6 +65,9 @@ class SupervisedScheduler(CaseScheduler):
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report, server: ServerProcess, restarts: int) -> None:
         super().__init__(plan, driver, report)
         self._server = server
+        self.available = Availability(
+            self._takes_connections, plan.notify, has_ended=lambda: server.death() is not None
+        )
         self._most = restarts
         self._restarts = 0
         self._searching = False
@@ -108,8 +112,13 @@ class SupervisedScheduler(CaseScheduler):
             await self._start("for a case that wants a fresh one")
 
     async def is_there(self, case: Case) -> bool:
-        """See `CaseScheduler`; a server that wireproof started is watched instead."""
+        """See `CaseScheduler`; one that takes no connection gets some seconds to end or to come back, and is ended."""
+        if not await self.available.is_there(case.id) and self._server.death() is None:
+            self._server.give_up("took no connection any more, and was ended by wireproof")
         return True
+
+    async def _takes_connections(self) -> bool:
+        return self._server.death() is not None or not self._server.refuses()
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """See `CaseScheduler`."""

@@ -6,9 +6,12 @@ import asyncio
 import faulthandler
 import os
 import signal
+import socket
+import stat
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from wireproof.mutants.cli import main
 from wireproof.mutants.throttr.server import MUTANTS
@@ -26,6 +29,21 @@ def leave() -> None:
     os._exit(70)
 
 
+def close_all() -> None:
+    """Close every socket."""
+    for number in map(int, os.listdir("/proc/self/fd")):
+        with suppress(OSError):  # the folder was one of them
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                socket.close(number)
+
+
+def close_first() -> None:
+    """Close every socket, and end only then, as a process does that has much to give back."""
+    close_all()
+    time.sleep(1.0)
+    leave()
+
+
 def spin() -> None:
     while True:
         pass
@@ -34,6 +52,8 @@ def spin() -> None:
 WAYS: Mapping[str, Callable[[], None]] = {
     "segfault": segfault,
     "exit": leave,
+    "slowly": close_first,
+    "closed": close_all,
     "late": lambda: asyncio.get_running_loop().call_later(0.1, leave) and None,
     "deaf": lambda: time.sleep(3600),
     "busy": spin,

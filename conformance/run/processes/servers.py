@@ -230,6 +230,10 @@ class ServerProcess:
         """Return the resident bytes of it and its children, without those that began since `usage` was asked last."""
         return self._family.memory() if self._family else 0
 
+    def refuses(self) -> bool:
+        """Say whether it takes no connection any more: it is about to end, or about to begin again."""
+        return not _takes_connections(self.address)
+
     def runs(self) -> bool:
         """Say whether it, or a child, wants the processor now, and waits for nothing else."""
         return self._family is not None and self._family.runs()

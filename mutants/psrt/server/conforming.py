@@ -60,6 +60,10 @@ CONFORMING: tuple[ServerMutant, ...] = (
                 'request.password.decode(errors="replace")')),
     legal("idle-counts-for-requests", "The rest of a request must come within the timeout of the one before.",
            rules={"idle_counts_for_operation": True}),
+    legal("ends-seen-late", "A client that closes is seen to have gone 30 ms later; until then messages are pushed to it.",
+           edit("PsrtSession.connection_lost", "self.state.forget(client)",
+                "self.state.forget(client) if self._finishing else self.state.clock.call_at("
+                "self.state.clock.monotonic_ns() + 30_000_000, lambda: self.state.forget(client))")),
     legal("tokens-begin-alike", "All tokens begin with the same 4 bytes.",
            edit("state.State.new_token", "return fresh", 'return b"psrt" + fresh[4:]')),
 )  # fmt: skip

@@ -70,3 +70,11 @@ def test_a_target_that_does_not_come_back_is_gone(monkeypatch: pytest.MonkeyPatc
 
     assert answers == [False, False]
     assert len(reported) == 1
+
+
+def test_one_that_is_known_to_have_ended_is_not_asked_again() -> None:
+    target = Target(None)
+    found = Availability(target.serves, lambda _: None, death=lambda: "it ended" if target.asked == 2 else None)
+
+    assert not asyncio.run(found.is_there("made/1"))
+    assert target.asked == 2
