@@ -65,9 +65,7 @@ class SupervisedScheduler(CaseScheduler):
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report, server: ServerProcess, restarts: int) -> None:
         super().__init__(plan, driver, report)
         self._server = server
-        self.available = Availability(
-            self._takes_connections, plan.notify, has_ended=lambda: server.death() is not None
-        )
+        self.available = Availability(self._takes_connections, plan.notify, death=server.death)
         self._most = restarts
         self._restarts = 0
         self._searching = False
