@@ -40,7 +40,7 @@ def keeps_others_waiting(mutant: Callable[..., M], session: str) -> M:
     """Return the mutant that waits for who sends a request in small pieces: the bytes a and t, as its cases do."""
     return mutant(
         "waits-for-slow-senders", "Who sends a request in small pieces keeps the others waiting.", "BUDGET-4",
-        first(f"{session}.data_received", "import time", "if not data.strip(b'at'): time.sleep(0.1)"), live=True,
+        first(f"{session}.data_received", "import time", "if not data.strip(b'at'): time.sleep(0.12)"), live=True,
     )  # fmt: skip
 
 

@@ -168,6 +168,7 @@ def _measure(talk: CaseConnections, measured: Measured) -> ActionGenerator[None]
 
 
 def _measured(talk: CaseConnections, measured: Measured, budget: Budget) -> ActionGenerator[None]:
+    is_kept = False
     after = yield from budget.reading()
     for number in range(1, budget.rounds + 1):
         before = after
@@ -175,9 +176,11 @@ def _measured(talk: CaseConnections, measured: Measured, budget: Budget) -> Acti
         for one in measured.steps:
             yield from play_step(talk, one)
         after = yield from budget.reading()
-        if budget.is_kept(before, after):
+        is_kept |= budget.is_kept(before, after)
+        if is_kept and not measured.every_round:
             return
-    raise budget.exceeded()
+    if not is_kept:
+        raise budget.exceeded()
 
 
 def _connect(talk: CaseConnections, where: str | ConnectTo) -> ActionGenerator[None]:

@@ -172,6 +172,8 @@ class Measured(Part, frozen=True):
     steps: Annotated[tuple[AnyStep, ...], Meta(min_length=1)]
     at_most: dict[Resource, Number] = {}
     rounds: Number = 1
+    every_round: bool = False
+    """All rounds are played, also after one that kept the limits: the case knows what it has sent."""
     save: SavedName | None = None
     spare_descriptors: Number | None = None
     """The target may open so many more than it has, while the steps play."""

@@ -90,13 +90,30 @@ class Hasty(Torn):
         self.inner.eof_received()
 
 
-class TornService(Service):
-    """The reference, with sessions of one of these kinds."""
+class Impatient(Torn):
+    """Ends the connection of who sends a request a byte at a time: the bytes a and t, as the cases about that do."""
 
-    def __init__(self, kind: Callable[[Session, TornService, Write, Close], Torn], clock: Clock, **spoken: Any) -> None:
+    def data_received(self, data: bytes) -> None:
+        if data in (b"a", b"t"):
+            self.inner.connection_lost()
+            self.shut()
+        else:
+            self.inner.data_received(data)
+
+
+class TornService(Service):
+    """A reference server, with sessions of one of these kinds."""
+
+    def __init__(
+        self,
+        kind: Callable[[Session, TornService, Write, Close], Torn],
+        clock: Clock,
+        protocol: str = "throttr",
+        **spoken: Any,
+    ) -> None:
         self.clock = clock
         self.kind = kind
-        self.inner = create_service("throttr", clock=clock, ids=seeded_ids(1), **spoken)
+        self.inner = create_service(protocol, clock=clock, ids=seeded_ids(1), **spoken)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
         torn: list[Torn] = []

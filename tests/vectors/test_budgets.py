@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.conformance.torn import Impatient, TornService
+from wireproof.conformance.drivers.simulation import SimulationDriver
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import parse_address
@@ -26,6 +28,7 @@ from wireproof.conformance.suite.steps import AnyStep, Measure, Step, Verb
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.mutants.registry import PACKAGES
 from wireproof.protocols import protocol
+from wireproof.reference_server.clock import VirtualClock
 
 CASES = {name: {one.id: one for one in load_suite(name).cases if one.budget} for name in sorted(PACKAGES)}
 WASTES = {name: import_module(f"{place}.server.waste").MUTANTS for name, place in sorted(PACKAGES.items())}
@@ -46,8 +49,9 @@ KILLERS = {
 """Waste -> the case that finds it, and what that expects."""
 CONNECTIONS = {"throttr": "connections", "psrt": "sessions", "tmqp": "clients", "namechan": "clients"}
 PROFILES = {"throttr": ("7.1.0", "7.3.2"), "psrt": ("1",), "tmqp": ("doc",), "namechan": ("1",)}
+VARIANTS = {"throttr": "uint16", "psrt": "standard", "tmqp": "standard", "namechan": "standard"}
 TIMEOUT = 5.0
-"""Seconds; who keeps others waiting does so for two."""
+"""Seconds; who keeps others waiting does so for 2.4."""
 QUICK = {"memory-of-announced-length", "one-client-at-a-time", "waits-for-slow-senders"}
 """Those that every run of the tests finds; the others take longer and are for the night."""
 QUICK_CASES = {"answers-while-others-drip"}
@@ -60,7 +64,7 @@ def killer(name: str, waste: str) -> tuple[str, str]:
 
 
 def hurried(steps: tuple[AnyStep, ...]) -> tuple[AnyStep, ...]:
-    """Return steps with one round instead of several: what a wasteful server does shows in each."""
+    """Return steps with one round where one may be enough: what a wasteful server does shows in each."""
     return tuple(
         msgspec.structs.replace(step, verbs=tuple(_in_one_round(one) for one in step.verbs))
         for step in steps
@@ -71,7 +75,8 @@ def hurried(steps: tuple[AnyStep, ...]) -> tuple[AnyStep, ...]:
 def _in_one_round(verb: Verb) -> Verb:
     if not isinstance(verb, Measure):
         return verb
-    return Measure(msgspec.structs.replace(verb.measure, rounds=1, steps=hurried(verb.measure.steps)))
+    rounds = verb.measure.rounds if verb.measure.every_round else 1
+    return Measure(msgspec.structs.replace(verb.measure, rounds=rounds, steps=hurried(verb.measure.steps)))
 
 
 @contextmanager
@@ -84,12 +89,15 @@ def server(name: str, profile: str, folder: Path, waste: str | None = None) -> I
         yield process
 
 
+def player_of(name: str, case: Case, profile: str) -> Player:
+    symbols = Symbols(protocol(name), profile, VARIANTS[name], case=case.id, namespace="t", variables=case.variables)
+    return Player(case, symbols, segmentation=SEGMENTATIONS["whole"], timeout=TIMEOUT)
+
+
 def play(name: str, case: Case, process: ServerProcess, folder: Path, *, profile: str, steps: Any = None) -> Outcome:
-    variant = "uint16" if name == "throttr" else "standard"
-    symbols = Symbols(protocol(name), profile, variant, case=case.id, namespace="t", variables=case.variables)
     steps = case.steps if steps is None else steps
     changed = Case(**{**{name: getattr(case, name) for name in case.__slots__}, "steps": tuple(steps)})
-    player = Player(changed, symbols, segmentation=SEGMENTATIONS["whole"], timeout=TIMEOUT)
+    player = player_of(name, changed, profile)
     listeners = {"hook": parse_address(f"unix://{folder / 'hook'}")} if name == "namechan" else {}
     driver = SocketDriver(process.address, timeout=TIMEOUT, process=process, listeners=listeners)
     return asyncio.run(driver.play(player))
@@ -138,3 +146,16 @@ def test_a_right_server_passes(name: str, case: str, profile: str, tmp_path: Pat
         outcome = play(name, CASES[name][case], process, tmp_path, profile=profile)
 
     assert (outcome.verdict, outcome.got) == (Verdict.PASS, None)
+
+
+@pytest.mark.parametrize("name", sorted(PACKAGES))
+def test_clients_that_drip_must_stay_connected_while_others_are_measured(name: str) -> None:
+    profile, case = PROFILES[name][0], CASES[name]["budget/answers-while-others-drip"]
+
+    def ends_them(clock: VirtualClock) -> TornService:
+        return TornService(Impatient, clock, name, profile=profile, variant=VARIANTS[name])
+
+    outcome = SimulationDriver(ends_them).play(player_of(name, case, profile))
+
+    assert outcome.verdict is (Verdict.FAIL if name == "throttr" else Verdict.UNTESTABLE)
+    assert "closed" in str(outcome.got)

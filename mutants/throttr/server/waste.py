@@ -5,7 +5,7 @@ from __future__ import annotations
 from wireproof.mutants.edits import around, first
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
 from wireproof.mutants.throttr.server.patches import WIDE
-from wireproof.mutants.waste import wasteful
+from wireproof.mutants.waste import keeps_others_waiting, wasteful
 
 __all__ = ["MUTANTS"]
 
@@ -13,6 +13,7 @@ OWN_TURN = "next(iter(self._state.sessions.values()), self) is self"
 
 MUTANTS: tuple[ServerMutant, ...] = (
     *wasteful(mutant, "ThrottrSession", "self._state"),
+    keeps_others_waiting(mutant, "ThrottrSession"),
     mutant("memory-of-announced-length", "The memory of a request is taken when its length is known, before it came.",
            "ROBUSTNESS-3",
            around("ThrottrSession.data_received", "self.correct_data_received(data)",

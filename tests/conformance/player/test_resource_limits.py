@@ -1,6 +1,7 @@
 """`measure`: what the target took while steps played is held against limits; one round that keeps them is enough."""
 
 import json
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -67,6 +68,16 @@ def test_rounds_are_numbered_for_the_steps() -> None:
     measured({"steps": [{"connect": "c{round}"}], "at_most": {"memory": 0}, "rounds": 2}, 0, 1, 2, target=target)
 
     assert [one.connection for one in target.actions if hasattr(one, "connection")][:2] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(("growth", "verdict"), [((0, 2, 0), Verdict.PASS), ((2, 2, 2), Verdict.FAIL)])
+def test_every_round_is_played_where_the_case_says_so(growth: tuple[int, ...], verdict: Verdict) -> None:
+    target = ScriptedTarget()
+    spec = {"steps": [{"connect": "c{round}"}], "at_most": {"memory": 1}, "rounds": 3, "every_round": True}
+    outcome = measured(spec, *accumulate(growth, initial=0), target=target)
+
+    assert outcome.verdict is verdict
+    assert [one.connection for one in target.actions if isinstance(one, Open)] == ["c1", "c2", "c3"]
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(0.5, Verdict.PASS), (0.4, Verdict.FAIL)])
