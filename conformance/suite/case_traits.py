@@ -314,6 +314,8 @@ def applies(case: Case, segmentation: Segmentation, spoken: Protocol) -> bool:
         return True
     if case.fresh_server or case.budget or _has(case.steps, TIMED) or not _has(case.steps, WRITING):
         return False
+    if leaves_unread(case):  # what piles up depends on how fast it is asked for
+        return False
     if segmentation.joins:
         return not case.exclusive and not _times_out(case) and _fields(case.steps).isdisjoint(spoken.counted_with_noops)
     if segmentation.half_closes:

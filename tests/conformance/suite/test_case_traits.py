@@ -58,6 +58,7 @@ def test_what_a_case_needs_rules_deliveries_out(changes: dict[str, bool], withou
     ("steps", "without"),
     [
         (({"connect": "a"}, {"closed": "a"}), OTHERS),
+        (({"connect": {"name": "a", "unread": True}}, REFUSED), OTHERS),
         (({"concurrent": {"connections": 2, "requests": 2, "of": [ASK]}},), OTHERS),
         (({"wait": 1}, REFUSED), ["dripped"]),
         (({"repeat": {"each": {"i": [1, 2]}, "steps": [{"wait": 1}, REFUSED]}},), ["dripped", "half-closed"]),
