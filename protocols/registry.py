@@ -135,6 +135,21 @@ def protocol_names() -> list[str]:
     return sorted(PACKAGES)
 
 
+def usable_protocols() -> list[str]:
+    """Return the names of the protocols whose extra is installed, sorted."""
+    return [name for name in protocol_names() if not _missing(name)]
+
+
+def left_out() -> str:
+    """Return which protocols cannot be used here, as the end of a message; "" for none."""
+    reasons = [str(MissingExtraError(name, _missing(name)[0], name)) for name in protocol_names() if _missing(name)]
+    return f" (not looked at: {'; '.join(reasons)})" if reasons else ""
+
+
+def _missing(name: str) -> list[str]:
+    return [module for module in NEEDS.get(name, ()) if find_spec(module) is None]
+
+
 @cache
 def protocol(name: str) -> Protocol:
     """Return the protocol of that name.
@@ -143,7 +158,7 @@ def protocol(name: str) -> Protocol:
     """
     if name not in PACKAGES:
         raise KeyError(f"unknown protocol {name!r}; known: {', '.join(protocol_names())}")
-    if missing := [module for module in NEEDS.get(name, ()) if find_spec(module) is None]:
+    if missing := _missing(name):
         raise MissingExtraError(name, missing[0], name)
     found: Protocol = import_module(PACKAGES[name]).PROTOCOL
     return found

@@ -109,6 +109,28 @@ def test_the_base_installation_tests_servers(installed: Path, project: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("explain", "THR-INSERT-399"), 2, "like it: THR-INSERT-"),
+        (("show", "nothing"), 2, "no clause, case or vector has the id 'nothing'"),
+        (("replay", "query/missing", "simulation"), 0, "GONE query/missing"),
+        (("replay", "query/none", "simulation"), 2, "no finding, record or case 'query/none'"),
+        (("check-capture", "mine.pcap"), 2, "mine.pcap is no capture"),
+    ],
+)
+def test_what_searches_all_protocols_works_without_the_extra_of_one(
+    installed: Path, project: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
+    (project / "mine.pcap").write_text("no capture at all")
+    done = run(installed, project, "-m", "wireproof", *words, hidden=("cryptography", "bcrypt"))
+
+    assert done.returncode == code, done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
+    if "query/none" in words:
+        assert "not looked at: psrt needs the package 'cryptography'" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "extra"),
     [
         (("test", "psrt", "simulation"), "psrt"),

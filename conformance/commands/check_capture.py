@@ -16,6 +16,7 @@ from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.run.probe import Spoken
 from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.registry import left_out, usable_protocols
 
 __all__ = ["CheckedCapture", "capture_options", "check_capture"]
 
@@ -63,7 +64,7 @@ def check_capture(
     file: Path, name: str, profile: str | None, variant: str | None, ports: tuple[int, ...]
 ) -> CheckedCapture:
     """Judge the connections of a capture, and print the verdicts. Raises `click.UsageError`."""
-    names = protocol_names() if name == AUTO else [name]
+    names = usable_protocols() if name == AUTO else [name]
     known = ports or tuple(protocol(one).default_port for one in names)
     try:
         every = captured_connections(file, known)
@@ -75,7 +76,7 @@ def check_capture(
             f"wireproof: {number_of(left, 'connection')} left out: without bytes, beginning or that port", err=True
         )
     if not wanted:
-        raise click.UsageError(f"no TCP connection to judge in {file}")
+        raise click.UsageError(f"no TCP connection to judge in {file}{left_out() if name == AUTO else ''}")
     candidates = likeliest(wanted, names, profile, variant)
     if not candidates:
         raise click.UsageError(f"no profile {profile or 'of any name'} with a variant {variant or 'of any name'}")

@@ -11,11 +11,12 @@ from typing import Any
 from wireproof.conformance.report.vector_files import configurations
 from wireproof.conformance.report.vector_store import vectors_of
 from wireproof.conformance.sdk.play.sdk_run import sdk_cases
-from wireproof.conformance.suite.cases import Case, Clause, Suite, load_suite
+from wireproof.conformance.suite.cases import Case, CaseError, Clause, Suite, load_suite
 from wireproof.conformance.suite.documents import read_text, vectors_root
 from wireproof.conformance.suite.names import names_like
 from wireproof.mutants.registry import client_mutants, server_mutants
 from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.registry import left_out, usable_protocols
 from wireproof.reference_client.registry import driven_protocols
 
 __all__ = ["UnknownIdError", "explained"]
@@ -51,7 +52,10 @@ def _known(identifier: str) -> Iterator[_Known]:
     form = rf"\b{group}\b" if "/" in identifier else rf"\bid: *[\"']?{group}[\"']?\s*$"
     pattern = re.compile(form, re.IGNORECASE | re.MULTILINE)
     names = [name for name in protocol_names() if any(pattern.search(read_text(path)) for path in _files(name))]
-    for name in names or protocol_names():
+    usable = usable_protocols()
+    if names and not set(names) & set(usable):
+        protocol(names[0])  # which raises
+    for name in [one for one in names if one in usable] or usable:
         yield _Known(load_suite(name), sdk_cases(name))
 
 
@@ -72,11 +76,14 @@ def explained(identifier: str, profile: str | None = None, variant: str | None =
     found = list[str]()
     for one in _known(identifier):
         clause = next((each for name, each in one.suite.clauses.items() if name.lower() == identifier.lower()), None)
-        if clause is not None:
-            found += _clause(one, clause, profile, variant)
-        for case in (each for each in one.cases if each.id == identifier):
+        cases = [each for each in one.cases if each.id == identifier]
+        frames = [each for each in one.suite.frames if each.id == identifier]
+        if clause or cases or frames:
+            _check_spoken(one.suite.protocol, profile, variant)
+        found += _clause(one, clause, profile, variant) if clause else ()
+        for case in cases:
             found += _case(one, case, profile, variant)
-        for frame in (each for each in one.suite.frames if each.id == identifier):
+        for frame in frames:
             found += [f"frame {frame.id} of {one.suite.protocol}: {frame.title}", *_sentences(one.suite, frame.clauses)]
             found += _bytes(one.suite.protocol, frame.id, (), profile, variant)
         names += [*one.suite.clauses, *(each.id for each in one.cases), *(each.id for each in one.suite.frames)]
@@ -87,8 +94,19 @@ def explained(identifier: str, profile: str | None = None, variant: str | None =
             if near
             else "; wireproof test PROTOCOL --list and wireproof clauses PROTOCOL list those there are"
         )
-        raise UnknownIdError(f"no clause, case or vector has the id {identifier!r}{hint}")
+        raise UnknownIdError(f"no clause, case or vector has the id {identifier!r}{hint}{left_out()}")
     return found
+
+
+def _check_spoken(name: str, profile: str | None, variant: str | None) -> None:
+    """Raise `CaseError` for a profile or variant that a protocol does not have."""
+    profiles = protocol(name).profiles
+    if profile is not None and profile not in profiles:
+        raise CaseError(f"--profile: expected {', '.join(profiles)}; got {profile!r}")
+    possible = profiles.values() if profile is None else [profiles[profile]]
+    variants = dict.fromkeys(each for one in possible for each in one.variants)
+    if variant is not None and variant not in variants:
+        raise CaseError(f"--variant: expected {', '.join(variants)}; got {variant!r}")
 
 
 def _clause(known: _Known, clause: Clause, profile: str | None, variant: str | None) -> Iterator[str]:

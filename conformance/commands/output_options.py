@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ import click
 from wireproof.conformance.report.outputs import KeptEvidence
 from wireproof.conformance.report.run_page import PAGE
 
-__all__ = ["open_page", "output_options"]
+__all__ = ["open_page", "output_options", "recorded_options"]
+
+REPEATED = frozenset({"features", "limits", "listeners"})
 
 OPTIONS = (
     click.option(
@@ -57,3 +59,9 @@ def open_page(folder: Path | None, *, opens: bool) -> None:
     """Show the page of a run; without a folder there is none."""
     if opens and folder is not None:
         webbrowser.open((folder / PAGE).resolve().as_uri())
+
+
+def recorded_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run as run.json has them: text, and lists where an option was repeated."""
+    given = {name: value for name, value in options.items() if value not in (None, False, "", ())}
+    return {name: list(value) if name in REPEATED else str(value) for name, value in given.items()}

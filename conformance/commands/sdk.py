@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 
 from wireproof.conformance.commands.closing_report import RESULTS
-from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.output_options import open_page, output_options, recorded_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import ended_by_signals
@@ -227,7 +227,7 @@ class _SdkTest:
             self.options["implementation"] or f"{hello.sdk.name} ({hello.sdk.language})",
             self.options["implementation_version"] or hello.sdk.version,
             role="client",
-            options={key: str(value) for key, value in self.options.items() if value not in (None, False, "")},
+            options=recorded_options(self.options),
         )
 
     def _code(self, comparison: Comparison) -> int:

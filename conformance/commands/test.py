@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from wireproof.conformance.commands.closing_report import closing_report
-from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.output_options import open_page, output_options, recorded_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.resumed import earlier_results, go_on, on_full_disk, resumed, with_options_of_run
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options
@@ -319,7 +319,7 @@ class _Test:
             self.target.label,
             self.options["implementation"] or ("wireproof reference" if self.address is None else self.target.label),
             version,
-            options={key: str(value) for key, value in self.options.items() if value not in (None, False, "", ())},
+            options=recorded_options(self.options),
         )
 
     def _ask(self, profile: str, variant: str) -> Spoken:

@@ -169,8 +169,11 @@ class Session:
         from wireproof.conformance.drivers.simulation import SimulationDriver
         from wireproof.conformance.drivers.sockets import SocketDriver
         from wireproof.conformance.run import reference_target
+        from wireproof.conformance.verdict.pipeline import one_at_a_time
 
         run, player = self._run, self._plan.player(case, attempt)
+        if case == self._plan.stays_up and self._settings.route.at_once == 1:
+            return one_at_a_time()
         if (undeclared := self._plan.undeclared(case)) is not None:
             return undeclared
         if self._address is not None:

@@ -149,7 +149,8 @@ def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
         lines.append(f"not required: {why}")
     if following := cause.following:
         more = f", … (all are in {named_in})" if named_in and len(following) > MAX_FOLLOWING else ""
-        lines.append(f"{len(following)} more follow from it: {', '.join(following[:MAX_FOLLOWING])}{more}")
+        verb = "follows" if len(following) == 1 else "follow"
+        lines.append(f"{len(following)} more {verb} from it: {', '.join(following[:MAX_FOLLOWING])}{more}")
     return lines
 
 

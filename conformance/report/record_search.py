@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from wireproof.conformance.model.verdict import GREEN
@@ -17,6 +18,8 @@ __all__ = ["RECORD_ID", "again", "records_with", "shown_record"]
 
 RECORD_ID = re.compile(r"[0-9a-f]{12}")
 MOST_HEX = 192
+DECLARED = {"--feature": "features", "--limit": "limits", "--tls-ca": "tls_ca"}
+"""Options that say what a target has: a record is played again with those of its run."""
 
 
 def records_with(identifier: str, folders: Iterable[Path]) -> list[tuple[ReadRun, Record]]:
@@ -44,15 +47,30 @@ def _mentions(path: Path, text: str) -> bool:
         return any(text in line for line in lines)
 
 
-def again(run: ReadRun, record: Record, target: str = "") -> list[str]:
-    """Return the words that play a record again: after `wireproof`. `target`: in place of that of its run."""
-    place = target or str(run.summary.get("target") or "TARGET")
-    command = (
-        ["test-sdk", record["protocol"], "--driver", place] if _is_sdk(record) else ["test", record["protocol"], place]
-    )
+def again(run: ReadRun, record: Record, target: Sequence[str] = (), listeners: Sequence[str] = ()) -> list[str]:
+    """Return the words that play a record again: after `wireproof`.
+
+    `target`: the words for another target than that of its run, which must have been reached with the same features
+    and limits; `listeners`: those of another target.
+    """
+    options = run.summary.get("options") or {}
+    started = [] if _is_sdk(record) else _words("--target-command", options.get("target_command"))
+    place = list(target) or started or [str(run.summary.get("target") or "TARGET")]
+    if _is_sdk(record):
+        command = ["test-sdk", record["protocol"], "--driver", *place]
+    else:
+        heard = listeners or (() if target else options.get("listeners"))
+        named = [_words(flag, options.get(name)) for flag, name in DECLARED.items()]
+        command = ["test", record["protocol"], *place, *chain(*named), *_words("--listener", heard)]
     spoken = ["--profile", record["profile"], "--variant", record["variant"]]
     cut = [] if record["delivery"] == "whole" else ["--segmentation", record["delivery"]]
     return [*command, *spoken, "-k", record["case"], *cut]
+
+
+def _words(flag: str, values: object) -> list[str]:
+    """Return an option for each of the recorded values; none for what an older wireproof wrote."""
+    each = [values] if isinstance(values, str) else values if isinstance(values, list | tuple) else []
+    return [word for one in each if not str(one).startswith("(") for word in (flag, str(one))]
 
 
 def _is_sdk(record: Record) -> bool:

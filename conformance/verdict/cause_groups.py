@@ -78,11 +78,13 @@ class Group:
         self.follow += [*other.shows, *other.follow]
 
     def sort(self) -> None:
-        """Put the smallest play first, one of a MUST before one of a MAY."""
+        """Put the smallest play first, one of a MUST before one of a MAY; of an SDK before one of a SHOULD, too.
+
+        What an SDK does wrong in plain requests shows again in streams, which are about something else.
+        """
         ends = self.kind in (CauseKind.DEATH, CauseKind.HANG)
-        self.shows.sort(
-            key=lambda one: (one["level"] == Level.MAY, ends and not is_about_its_request(one), size_of(one))
-        )
+        late = (Level.SHOULD, Level.MAY) if all(one.get("role") == "client" for one in self.shows) else (Level.MAY,)
+        self.shows.sort(key=lambda one: (one["level"] in late, ends and not is_about_its_request(one), size_of(one)))
         self.follow.sort(key=size_of)
 
 

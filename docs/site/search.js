@@ -15,13 +15,15 @@ document.addEventListener("DOMContentLoaded", () => {
 
   input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const times = (page) => page.text.toLowerCase().split(input.value.trim().toLowerCase()).length;
-    const rank = (page) => (words.every((word) => page.title.toLowerCase().includes(word)) ? -1000 : 0) - times(page);
+    const whole = words.join(" ");
+    const times = (page) => page.text.toLowerCase().split(whole).length;
+    const last = (page) => (page.url === "CHANGELOG.html" ? 1000 : 0);
+    const rank = (page) => last(page) + (words.every((word) => page.title.toLowerCase().includes(word)) ? -1000 : 0) - times(page);
     const fit = words.length ? window.wireproofPages.filter((page) => words.every((word) => `${page.title} ${page.text}`.toLowerCase().includes(word))) : [];
     list.replaceChildren(...fit.sort((one, other) => rank(one) - rank(other)).slice(0, 12).map((page) => {
       const item = document.createElement("li");
       const link = Object.assign(document.createElement("a"), { href: here + page.url, textContent: page.title });
-      const text = Object.assign(document.createElement("div"), { textContent: around(page.text, words[0]) });
+      const text = Object.assign(document.createElement("div"), { textContent: around(page.text, page.text.toLowerCase().includes(whole) ? whole : words[0]) });
       item.append(link, text);
       return item;
     }));

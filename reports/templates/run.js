@@ -85,7 +85,7 @@
         cause.not_required ? el("p", {}, `not required: ${cause.not_required}`) : "",
         cause.requests ? el("p", {}, `what shows it sends ${cause.requests.join(" and ")}`) : "",
         el("p", {}, "smallest play: ", record ? link(record) : cause.case),
-        cause.following.length ? el("details", {}, el("summary", {}, `${cause.following.length} more follow from it`), el("p", {}, cause.following.map((id) => {
+        cause.following.length ? el("details", {}, el("summary", {}, `${cause.following.length} more ${cause.following.length === 1 ? "follows" : "follow"} from it`), el("p", {}, cause.following.map((id) => {
           const one = records.find((each) => each.case === id && !GREEN.includes(each.verdict));
           return [one ? link(one) : id, " "];
         }))) : "");
@@ -158,9 +158,11 @@
   function again(record) {
     const how = record.delivery === "whole" ? "" : ` --segmentation ${record.delivery}`;
     const spoken = `--profile ${run.profile} --variant ${run.variant} -k ${quoted(record.case)}${how}`;
-    const started = (run.options || {}).target_command;
+    const options = run.options || {}, started = options.target_command;
     const target = run.role === "client" ? `--driver ${quoted(run.target)}` : started ? `--target-command ${quoted(started)}` : run.target;
-    return `wireproof ${run.role === "client" ? "test-sdk" : "test"} ${run.protocol} ${target} ${spoken}`;
+    const declared = [["feature", "features"], ["limit", "limits"], ["listener", "listeners"]]
+      .flatMap(([flag, name]) => Array.isArray(options[name]) ? options[name].map((one) => `--${flag} ${quoted(one)} `) : []).join("");
+    return `wireproof ${run.role === "client" ? "test-sdk" : "test"} ${run.protocol} ${target} ${declared}${spoken}`;
   }
 
   function bundle(record) {

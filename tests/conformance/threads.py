@@ -4,13 +4,14 @@ import asyncio
 import gc
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from queue import Queue
 from typing import Any
 
+from tests.conformance.relays import Line, relayed
 from tests.conformance.servers import Handle, reference, serving, torn_service
-from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.targets import Address, parse_address
 
 
 @contextmanager
@@ -25,6 +26,19 @@ def in_thread_service(kind: Any) -> Iterator[str]:
     """Serve the reference with sessions of such a kind (`torn.py`) until the block ends."""
     with _in_thread(torn_service(kind)) as address:
         yield str(address)
+
+
+@contextmanager
+def in_thread_relay(target: str, line: Line) -> Iterator[str]:
+    """Relay to a target until the block ends."""
+    with _in_thread(_relay(target, line)) as address:
+        yield str(address)
+
+
+@asynccontextmanager
+async def _relay(target: str, line: Line) -> AsyncIterator[Address]:
+    async with relayed(parse_address(target), line) as (address, _):
+        yield address
 
 
 @contextmanager

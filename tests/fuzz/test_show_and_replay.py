@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,34 @@ def test_a_record_and_a_case_are_played_again(runs: Path) -> None:
     assert f"GONE {found['record_id']}" in printed("replay", found["record_id"])
     assert "--profile 7.3.2 --variant uint8 -k query/missing" in printed("replay", CASE)
     assert "simulation -k query/missing" in printed("replay", CASE, "simulation")
+
+
+def test_a_record_of_a_server_that_was_started_is_played_on_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = f"{sys.executable} -m wireproof mutant throttr quota-low-byte --port {{port}}"
+    case = ("-k", "query/fields-of-the-answer", "--segmentation", "whole")
+    printed("test", "throttr", "--target-command", command, *case, "--out", "runs/mine", code=1)
+    found = record(tmp_path / "runs")
+
+    text = printed("replay", found["record_id"], code=1)
+
+    assert f"REPRODUCED {found['record_id']}" in text
+    assert "--target-command" in text
+
+
+def test_a_record_is_played_again_with_the_features_and_limits_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    declared = ("--feature", "replay", "--limit", "PING_INTERVAL=1")
+    printed("test", "namechan", "simulation", *declared, "-k", "handshake/unsupported", "--out", "runs/mine")
+    found = json.loads((tmp_path / "runs/mine/records.jsonl").read_text(encoding="utf-8").splitlines()[0])
+
+    text = printed("replay", found["record_id"])
+
+    assert "namechan simulation --feature replay --limit PING_INTERVAL=1 --profile" in text
 
 
 def test_what_cannot_be_played_again_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,17 @@ def test_an_id_like_no_other_is_answered_with_the_commands_that_list_them() -> N
     assert "wireproof clauses PROTOCOL" in printed("explain", "zzz", code=2)
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--profile", "9"), "--profile: expected 7.1.0, 7.3.2; got '9'"),
+        (("--variant", "uint3"), "--variant: expected uint8, uint16, uint32, uint64; got 'uint3'"),
+    ],
+)
+def test_a_profile_or_variant_that_there_is_none_of_is_named(words: tuple[str, ...], message: str) -> None:
+    assert message in printed("explain", "THR-INSERT-3", *words, code=1)
+
+
 def test_cases_are_listed_without_a_target() -> None:
     text = printed("test", "throttr", "--list", "-k", "THR-QUERY-9")
 

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.conformance import servers, torn
-from tests.conformance.threads import in_thread, in_thread_service
+from tests.conformance.relays import Line
+from tests.conformance.threads import in_thread, in_thread_relay, in_thread_service
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.run.processes import module_command, module_environment, running_server
 from wireproof.conformance.run.selection import select
@@ -238,6 +239,15 @@ def test_a_server_that_falls_silent_fails_what_is_left_at_once(pytester: pytest.
     result.stdout.fnmatch_lines(
         ["*the target answers nobody since query/*", "*not played: the target answers nobody *"]
     )
+
+
+def test_a_server_of_one_client_at_a_time_fails_and_says_so(pytester: pytest.Pytester, reference: str) -> None:
+    with in_thread_relay(reference, Line(most=1, over="close")) as address:
+        result = run(pytester, "--wireproof-target", address, "-k", "stays-up or push/reaches-its-subscriber", "-rs")
+
+    result.stdout.fnmatch_lines(["expected clients that are served side by side", "got *one client at a time: *"])
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(["*the target serves 1 at a time*"])
 
 
 def test_nothing_is_loaded_for_suites_that_do_not_ask() -> None:

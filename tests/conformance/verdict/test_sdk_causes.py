@@ -124,3 +124,11 @@ def test_one_error_instead_of_the_result_of_one_request_is_one_cause() -> None:
     error = {"place": ("STAT", ""), "expected": "the result {'total': '1'}", "got": "the error protocol: 24 of 25"}
 
     assert len(causes_of([of_sdk("a", **error), of_sdk("b", blamed="C-2", **error)])) == 1
+
+
+def test_a_cause_of_an_sdk_is_shown_by_a_must_before_a_smaller_play_of_a_should() -> None:
+    same = {"expected": "result.status False (the server sent 00)", "got": "True", "place": ("PURGE", "status")}
+    after = of_sdk("next/purge", "lenient", level="SHOULD", sent=1, **same)
+    plain = of_sdk("status/purge", level="MUST", blamed="C-2", **same)
+
+    assert grouped(after, plain) == [["status/purge", "next/purge"]]
