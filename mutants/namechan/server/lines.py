@@ -76,7 +76,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("SexpReader._escape", "self._parts.append(number)", "self._parts.append(number & 127)")),
     mutant("rest-of-the-line-is-dropped", "What stands after a request on its line is ignored.", "LINE-13",
            edit("LineReader.decode", "return message, at + reader.stop",
-                "line = data.find(b'\\n', at + reader.stop, end)",
+                "line = data.find(b'\\n', at + reader.stop - 1, end)",
                 "return message, at + reader.stop if line < 0 else line + 1")),
     mutant("escapes-of-any-size", "\\256 and more are taken modulo 256.", "LINE-13",
            edit("SexpReader._escape", "if number > 255:", "number %= 256", "if False:")),
