@@ -52,6 +52,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("PsrtSession.flush",
                  "if self.client is not None and any(one.connection.buffered for one in self.state.sessions if one "
                  "is not self and one.client and one.connection): return")),
+    mutant("workers-of-8", "Eight requests that are not whole take all workers: nobody else is answered.", "ROBUSTNESS-9",
+           first("PsrtSession.flush",
+                 "if sum(1 for one in self.state.sessions if one is not self and one.client and one.connection and "
+                 "one.connection.buffered) >= 8: return")),
     mutant("all-wait-for-a-greeting", "While one connection's greeting is not whole nobody is answered.",
            "ROBUSTNESS-9", first("PsrtSession.flush", "if any(one._first for one in self.state.sessions): return")),
     mutant("lists-carried-out-later", "SUBSCRIBE and UNSUBSCRIBE are carried out after what else is in their segment.",

@@ -88,6 +88,13 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "MESSAGE-12 DATAGRAM-7 DATAGRAM-24 DATAGRAM-25 DATAGRAM-26 DATAGRAM-31 DATAGRAM-5 SEALED-8 SEALED-17 "
            "DATAGRAM-1 DATAGRAM-2",
            edit("DatagramRequests._publish", "self._state.publish(topic, content.priority, content.message)", "pass")),
+    mutant("push-numbers-of-all", "Sessions number their messages, and a reader drops a number that it had, whoever sent it.",
+           "MESSAGE-8 SUBSCRIBE-6",
+           edit("ControlRequests.publish", "self._state.publish(topic, request.priority, request.message)",
+                'session.number = self._state.number = vars(session).get("number", 0) + 1',
+                "self._state.publish(topic, request.priority, request.message)", "self._state.number = 0"),
+           first("Feed.push", 'number, last = vars(self._state).get("number", 0), vars(self).get("number", 0)',
+                 "if 0 < number <= last: return", "self.number = max(number, last)")),
     mutant("push-newest-first", "More than ten messages of one segment are pushed newest first.",
            "ORDER-3 ROBUSTNESS-5 MESSAGE-1 MESSAGE-4",
            first("Feed.flush", "if len(self._waiting) > 10: self._waiting.reverse()")),

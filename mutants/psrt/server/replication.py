@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import edit, first
+from wireproof.mutants.edits import around, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import counted, field_kind, saying, taking, with_answer
 from wireproof.protocols.fields import U8, Blob
@@ -49,6 +49,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "REPL_DATA-3 PUBLISH_REPL-1 REPL_DATA-5",
            edit("ControlRequests.repl_data", "_client(session).waiting_for",
                 'vars(self).setdefault("first", _client(session).waiting_for)')),
+    mutant("replications-of-8", "What a session replicates goes into a queue of 8 that is never emptied.",
+           "REPL_DATA-2 REPL_DATA-3 ROBUSTNESS-10",
+           around("ControlRequests.repl_data", 'session.replicated = vars(session).get("replicated", 0) + 1',
+                  'return b"" if session.replicated > 8 else self.correct_repl_data(request, session, now)')),
     mutant("replicated-closes", "The connection is closed once a message was replicated.", "REPL_DATA-5 REPL_DATA-2 PUBLISH_REPL-5",
            first("ControlRequests.repl_data", "session.finish()")),
 )  # fmt: skip
