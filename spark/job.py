@@ -74,8 +74,12 @@ def fold(roots: Sequence[Path], out: Path, master: str | None = None, lake: str 
         (out / "spark.log").write_bytes(b"")
     except OSError as error:
         raise RefusedError(f"cannot write to {out}: {error.strerror}") from error
-    is_small = sum(file.stat().st_size for file in files) < SMALL_INPUT
-    with session_with_log(out / "spark.log", master, small=is_small) as session:
+    size = sum(file.stat().st_size for file in files)
+    with session_with_log(out / "spark.log", master, small=size < SMALL_INPUT) as session:
+        from wireproof.spark.session import WORTH_CODE, compile_queries
+
+        if WORTH_CODE < size < SMALL_INPUT:
+            compile_queries(session)
         collected = collect_lake(session, lake, out) if lake else collect(session, files, out)
     return _document(collected, out)  # without the memory of a JVM beside it
 

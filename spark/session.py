@@ -39,13 +39,17 @@ QUICK_QUERIES = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
 }
 """For a few thousand records, where most of the time is compiling and planning."""
+CODE = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""What compiles queries."""
+WORTH_CODE = 12 << 20
+"""Bytes of small input above which compiling queries costs less than interpreting them (about 16,000 records)."""
 MANY_RECORDS = 2_000_000
 """Records above which queries are compiled and shuffled, however the session was started."""
 COMPILED_QUERIES = {
-    "spark.sql.codegen.wholeStage": "true",
-    "spark.sql.codegen.factoryMode": "FALLBACK",
+    **CODE,
     "spark.sql.adaptive.enabled": SETTINGS["spark.sql.adaptive.enabled"],
     "spark.sql.shuffle.partitions": SETTINGS["spark.sql.shuffle.partitions"],
 }
@@ -103,7 +107,13 @@ def for_records(session: SparkSession, number: int) -> Iterator[None]:
 
 def is_quick(session: SparkSession) -> bool:
     """Return whether queries are about few records at the moment, so that planning costs more than the work."""
-    return bool(session.conf.get("spark.sql.codegen.wholeStage") == QUICK_QUERIES["spark.sql.codegen.wholeStage"])
+    return bool(session.conf.get("spark.sql.adaptive.enabled") == QUICK_QUERIES["spark.sql.adaptive.enabled"])
+
+
+def compile_queries(session: SparkSession) -> None:
+    """Compile the queries of a session that was started for small input, and plan them as before."""
+    for name, value in CODE.items():
+        session.conf.set(name, value)
 
 
 def kept(frame: DataFrame) -> DataFrame:

@@ -42,6 +42,8 @@ EXAMPLE_CHARACTERS = 160
 CUT_SHORT = "it was cut short, or is under way"
 """What a run is whose journal is still there."""
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
+QUICK_KEY = ("implementation", "variant", "implementation_version", "profile", "role", "protocol")
+"""COLUMN_KEY, what differs most first: rows are sorted by it, and most comparisons end at its first column."""
 UTC = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
@@ -99,7 +101,8 @@ def _kind() -> Column:
 
 def cases_of(lines: DataFrame) -> DataFrame:
     """CLASSIFIED -> one row for each file, kind, reason, run and case: what `line_counts` and `runs_of` need of it."""
-    return lines.groupBy("source", "kind", "reason", *COLUMN_KEY, "run_id", "case").agg(
+    key = ("source", "kind", "reason", *COLUMN_KEY, "run_id", "case")
+    cases = lines.groupBy("case", "source", "run_id", *QUICK_KEY, "kind", "reason").agg(
         F.count("*").alias("lines"),
         F.min("example").alias("example"),
         F.max("started").alias("started"),
@@ -107,6 +110,7 @@ def cases_of(lines: DataFrame) -> DataFrame:
         F.max("partial").alias("said"),
         F.max("run_cases").alias("planned"),
     )
+    return cases.select(*key, *(name for name in cases.columns if name not in key))
 
 
 def line_counts(cases: DataFrame) -> DataFrame:
@@ -158,7 +162,7 @@ def latest_records(records: DataFrame, runs: DataFrame) -> DataFrame:
 
 def without_repeats(records: DataFrame) -> DataFrame:
     """Return one row for each record id of a run, the worst verdict first: a run that is given twice counts once."""
-    order = Window.partitionBy(*COLUMN_KEY, "run_id", "record_id").orderBy(_worst_first(), "source", "duration_us")
+    order = Window.partitionBy("record_id", "run_id", *QUICK_KEY).orderBy(_worst_first(), "source", "duration_us")
     numbered = records.withColumn("repeat", F.row_number().over(order))
     return numbered.where(F.col("repeat") == 1).select(*RECORD.fieldNames())
 
@@ -195,7 +199,7 @@ def by_group(records: DataFrame) -> DataFrame:
 
 def with_differing(records: DataFrame) -> DataFrame:
     """Add `differing`: the segmentations in which a case fails that passes in another."""
-    of_case = Window.partitionBy(*COLUMN_KEY, "group", "case")
+    of_case = Window.partitionBy("case", *QUICK_KEY, "group")
     passes = F.max(F.col("verdict") == "pass").over(of_case)
     failing = F.collect_set(F.when(F.col("verdict").isin(*BLAMING), F.col("delivery"))).over(of_case)
     return records.withColumn("differing", F.when(passes, failing).otherwise(F.array().cast("array<string>")))
@@ -211,7 +215,7 @@ def _cells(records: DataFrame, *row: str) -> DataFrame:
     """
     verdicts = F.array(*[F.lit(verdict) for verdict in COUNTED])
     cases = (
-        records.groupBy(*COLUMN_KEY, *row, "case")
+        records.groupBy("case", *QUICK_KEY, *row)
         .agg(F.min(_worst_first()).alias("rank"), F.count("*").alias("plays"), F.first("differing").alias("differing"))
         .withColumn("verdict", F.element_at(verdicts, F.col("rank").cast("int")))
     )
@@ -233,14 +237,15 @@ def may_answers(records: DataFrame) -> DataFrame:
     judged = verdict.isin("pass", "lenient", "fail")
     answer = F.when(judged, F.coalesce("observed", "verdict")).when(~judged, verdict)
     answers = records.where(F.col("level") == "MAY").withColumn("answer", answer)
-    return answers.groupBy(*COLUMN_KEY, "group", "case", "answer").agg(
+    counted = answers.groupBy("case", *QUICK_KEY, "group", "answer").agg(
         F.max("title").alias("title"), F.max("clauses").alias("clauses"), F.count("*").alias("count")
     )
+    return counted.select(*COLUMN_KEY, "group", "case", "answer", "title", "clauses", "count")
 
 
 def evidence(records: DataFrame, limit: int) -> DataFrame:
     """Return the first `limit` records of each cell that are neither pass nor unsupported; `of` is their number."""
-    cell = [*COLUMN_KEY, "group", "level", "charged"]
+    cell = ["charged", *QUICK_KEY, "level", "group"]
     order = Window.partitionBy(*cell).orderBy(
         F.col("not_required").isNotNull(), _worst_first(), "case", "delivery", "record_id"
     )
