@@ -69,6 +69,8 @@ class FactorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The same, after it."""
     wrap: Any = None
     """A message that carries the request, which it names `<request>`."""
+    clause: str | None = None
+    """Blamed for the answer of the carried request, where the model names none."""
     profiles: list[str] | None = None
     """Where it exists; none: everywhere."""
     since: int = 1
@@ -159,6 +161,9 @@ def _check_names(file: CombinationFile, context: Context, where: str) -> None:
         for value, added in values.items():
             if added.wrap is not None and _placeholders(added.wrap) != {"request"}:
                 raise CaseError(f"{where}: {factor}: {value}: expected <request> in wrap and no other name")
+            if added.clause is not None and added.clause not in context.clauses:
+                near_ones = near(added.clause, context.clauses)
+                raise CaseError(f"{where}: {factor}: {value}: no such clause: {added.clause}{near_ones}")
 
 
 def _placeholders(spec: Node) -> set[str]:
@@ -287,7 +292,8 @@ def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, awaits_
             message = filled(one.wrap, {"request": message}, request.clauses[0])
     sent = [*(m for one in values for m in one.before), message, *(m for one in values for m in one.after)]
     steps = [step if awaits_each else {"given": True, **step} for one in values for step in one.steps]
-    steps.append({"send": sent, **_answers(len(sent), awaits_each=awaits_each)})
+    clauses = [one.clause for one in values if one.clause is not None]
+    steps.append({"send": sent, **_answers(len(sent), awaits_each=awaits_each), "clause": next(iter(clauses), None)})
     if request.then:
         steps.append({"send": list(request.then), "on": "z", **_answers(len(request.then), awaits_each=awaits_each)})
     return steps

@@ -107,6 +107,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=shown(port=lambda row, ask: row.port >> 8 | (row.port & 0xFF) << 8)),
     mutant("connected-at-is-an-age", "CONNECTED AT is how long the connection is open.", "CONNECTIONS-13",
            handlers=shown(connected_at=lambda row, ask: ask.state.wall(ask.now) - row.connected_at)),
+    mutant("connected-at-not-filled-in", "CONNECTED AT is always 0.", "CONNECTIONS-13",
+           handlers=shown(connected_at=lambda row, ask: 0)),
     mutant("connections-without-the-asking", "CONNECTIONS leaves out the connection that asks.",
            "CONNECTIONS-27 WHOAMI-6 FRAGMENT-8",
            handlers=with_rows(Connections, lambda rows, ask: [row for row in rows if row.id != ask.session.id])),

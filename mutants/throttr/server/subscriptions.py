@@ -142,6 +142,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            _subscriber("one.since", "self._state.wall(now) - one.since")),
     mutant("channel-subscribed-at-of-the-connection", "SUBSCRIBED_AT is when the connection was made.", "CHANNEL-8",
            _subscriber("one.since", "one.session.connected_at")),
+    mutant("channel-subscribed-at-not-filled-in", "SUBSCRIBED_AT is always 0.", "CHANNEL-8", _subscriber("one.since", "0")),
     mutant("channel-read-bytes-from-1", "READ BYTES of CHANNEL begins with 1.", "CHANNEL-10",
            _subscriber("one.read_bytes", "one.read_bytes + 1")),
     mutant("channel-with-everybody", "CHANNEL has a row for whoever subscribed to anything.",

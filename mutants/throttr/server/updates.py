@@ -104,6 +104,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   f"KNOWN_UNIT[{int(other)} if record.ttl_type == {int(kind)} else record.ttl_type]"), variants=variants)
       for kind, other, variants in (
           (TTLType.NANOSECONDS, TTLType.MICROSECONDS, BROAD), (TTLType.MICROSECONDS, TTLType.MILLISECONDS, WIDE),
+          (TTLType.NANOSECONDS, TTLType.SECONDS, ()), (TTLType.MICROSECONDS, TTLType.SECONDS, ()),
           (TTLType.MILLISECONDS, TTLType.SECONDS, ()), (TTLType.SECONDS, TTLType.MINUTES, ()),
           (TTLType.MINUTES, TTLType.SECONDS, ()), (TTLType.HOURS, TTLType.MINUTES, ()))),
     mutant("update-microseconds-as-nanoseconds", "UPDATE of a TTL in microseconds takes its value as nanoseconds.",

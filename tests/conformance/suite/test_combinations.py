@@ -17,7 +17,9 @@ WRITTEN = """
 protocol: throttr
 factors:
   record: {none: {}, counter: {steps: [{send: {INSERT: {key: $k, quota: 1, ttl_type: hours, ttl: 1}}, expect: any}]}}
-  carrier: {plain: {}, event: {wrap: {EVENT: {channel: e, payload: {message: <request>}}}, profiles: [7.3.2]}}
+  carrier:
+    plain: {}
+    event: {wrap: {EVENT: {channel: e, payload: {message: <request>}}}, clause: THR-EVENT-2, profiles: [7.3.2]}
   position: {alone: {}, between: {before: [LIST], after: [STATS, INFO]}}
 requests:
   update:
@@ -55,6 +57,20 @@ def test_a_case_plays_its_state_then_its_request_then_asks_what_became_of_it(tmp
     assert [getattr(step, "on", "") for step in one.steps] == ["a", "a", "z"]
 
 
+def test_what_carries_a_request_is_blamed_for_its_answer_in_place_of_the_request(tmp_path: Path) -> None:
+    """A QUERY that only inside an EVENT is answered wrongly was blamed on the type byte of QUERY."""
+    cases = combined_cases(file_of(tmp_path), SUITE.context)
+    blamed = {
+        ("carrier event" in case.title, step.clause)
+        for case in cases
+        for step in case.steps
+        if isinstance(step, Step)
+        if any(isinstance(verb, Send) and "UPDATE" in str(verb.send) for verb in step.verbs)
+    }
+
+    assert blamed == {(True, "THR-EVENT-2"), (False, None)}
+
+
 def test_ids_depend_on_values_and_not_on_their_number(tmp_path: Path) -> None:
     before = {case.title: case.id for case in combined_cases(file_of(tmp_path), SUITE.context)}
     more = WRITTEN.replace('"9"]', '"9", "10"]')
@@ -81,6 +97,7 @@ def test_what_a_profile_lacks_is_replaced_by_the_first_value(tmp_path: Path) -> 
         ("message: {UPDATE", "mesage: {UPDATE", "mesage"),
         ("THR-UPDATE-1", "THR-UPDATE-999", "THR-UPDATE-999"),
         ("value: <value>", "value: <valve>", "update: <valve> is not among its fields: change, value"),
+        ("THR-EVENT-2", "THR-EVENT-99", "carrier: event: no such clause: THR-EVENT-99"),
         ("<request>", "<requst>", "carrier: event: expected <request> in wrap"),
         ("change: <change>", "chance: <change>", "chance"),
     ],
