@@ -62,6 +62,8 @@ SAMPLE = 32
 """The idle process is measured after so many plays, as long as that takes no more than `SAMPLING` of the time."""
 SAMPLING, RESTARTING = 0.02, 0.03
 """Shares of the time: for measurements of the idle process, and for restarts that empty the server."""
+FIRST_SAMPLES = 1.0
+"""Seconds of measurements of the idle process that need not be earned: a run of a few seconds measures, too."""
 REST = 256
 """Plays after which a server that we started is restarted, as long as that takes no more than `RESTARTING`."""
 SEEDS = 300
@@ -164,14 +166,16 @@ class Campaign:
         self.drawn = DrawnKinds(self._context)
         self._applied: list[str] = []
         """The mutators that made the script that is played."""
-        self._sampling, self._restarting = Allowance(SAMPLING), Allowance(RESTARTING)
+        self._sampling, self._restarting = Allowance(SAMPLING, FIRST_SAMPLES), Allowance(RESTARTING)
+        self._unmeasured = 0
+        """Plays since the idle process was measured last."""
         self._apart: set[tuple[str, str]] = set()
         """Keys of the deaths that were reported, or that are known."""
         self.progress = CampaignProgress()
         self.stopped = ""
+        """Why it ended early; "" if it did not."""
         self.lost = False
         """Whether the server serves nobody any more and cannot be restarted."""
-        """Why it ended early; "" if it did not."""
 
     @property
     def cost(self) -> str:
@@ -209,6 +213,16 @@ class Campaign:
                     yield found
             self._restart_if_needed(play)
             self._report_progress()
+        yield from self._measured_last()
+
+    def _measured_last(self) -> Iterator[CampaignFinding]:
+        """Measure the idle process once more, for what was played since it was measured last."""
+        if self._live.server is not None and self._unmeasured and self._recent and not self.stopped:
+            self._recent.append(())
+            for suspicion in judged(self._live.play((), patience=PATIENCE, sample=True)):
+                if (found := self._look_into(suspicion)) is not None:
+                    yield found
+                self._report_progress()
 
     def _may_continue(self) -> bool:
         limits, done = self._limits, self.progress
@@ -230,6 +244,7 @@ class Campaign:
         self._weights.add(script, has_large_body=self._has_large_body)
         self.drawn.add(script, self._applied)
         sample = number % SAMPLE == 0 and self._sampling.permits
+        self._unmeasured = 0 if sample else self._unmeasured + 1
         with self._sampling.spending() if sample else nullcontext():
             play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=sample)
         covers = self._covering is not None and self._covering.takes_new_edges(play, script)

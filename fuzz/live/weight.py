@@ -64,15 +64,18 @@ class Weights:
 
 
 class Allowance:
-    """Something that may take a share of the time since it began; the first time is always allowed."""
+    """Something that may take a share of the time since it began; the first time is always allowed.
 
-    def __init__(self, share: float) -> None:
-        self._share, self._began, self._spent = share, time.monotonic(), 0.0
+    `credit`: seconds that need not be earned, so that a short run has some, too.
+    """
+
+    def __init__(self, share: float, credit: float = 0.0) -> None:
+        self._share, self._credit, self._began, self._spent = share, credit, time.monotonic(), 0.0
 
     @property
     def permits(self) -> bool:
         """Whether there is time for it now."""
-        return self._spent <= self._share * (time.monotonic() - self._began)
+        return self._spent <= self._share * (time.monotonic() - self._began) + self._credit
 
     @contextmanager
     def spending(self) -> Iterator[None]:
