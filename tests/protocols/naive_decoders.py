@@ -96,9 +96,11 @@ def throttr_push(data: bytes, n: int) -> Decoded:
     return "PUSHED_EVENT", {"channel": take.raw(channel), "payload": take.raw(payload)}, take.at
 
 
-def _connection(take: Cursor) -> dict[str, Any]:
+def _connection(take: Cursor, profile: str) -> dict[str, Any]:
+    """Return a row of 237 bytes; of 235 without type and kind in 7.1.0 (T6)."""
     fields: dict[str, Any] = {"id": take.raw(16)}
-    fields |= {one: take.number(1) for one in ("type", "kind", "ip_version")}
+    more = () if profile == "7.1.0" else ("type", "kind")
+    fields |= {one: take.number(1) for one in (*more, "ip_version")}
     fields |= {"ip": take.raw(16), "port": take.number(2), "connected_at": take.number(8)}
     for one in ("read", "write", "published", "received", "allocated", "consumed"):
         fields[f"{one}_bytes"] = take.number(8)
@@ -117,13 +119,20 @@ def _fragments(take: Cursor, row: Callable[[], dict[str, Any]], text: str = "") 
     return found
 
 
-def throttr_reply(data: bytes, n: int, request: str) -> Decoded:
-    """Decode a reply of profile 7.3.2 to the request of a name; refusals and single statuses are STATUS."""
+BARE = ("LIST", "INFO", "STATS", "CONNECTIONS", "CHANNELS", "WHOAMI")
+"""Requests whose replies have no status byte in 7.1.0 (T1, T2, T3)."""
+
+
+def throttr_reply(data: bytes, n: int, request: str, profile: str) -> Decoded:
+    """Decode a reply to the request of a name; refusals and single statuses are STATUS."""
     take = Cursor(data)
-    ok = take.number(1)
-    assert ok < 2
-    if not ok or request in ("INSERT", "UPDATE", "PURGE", "SET", "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH"):
-        return "STATUS", {"ok": bool(ok)}, take.at
+    if profile != "7.1.0" or request not in BARE:
+        ok = take.number(1)
+        assert ok < 2
+        if not ok or request in ("INSERT", "UPDATE", "PURGE", "SET", "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH"):
+            return "STATUS", {"ok": bool(ok)}, take.at
+    if request in ("LIST", "STATS", "CHANNELS", "CONNECTIONS"):
+        return f"{request}_REPLY", {"fragments": _table(take, n, request, profile)}, take.at
     if request == "QUERY":
         return "QUERY_REPLY", {"quota": take.number(n), "ttl_type": take.number(1), "ttl": take.number(n)}, take.at
     if request == "GET":
@@ -135,23 +144,27 @@ def throttr_reply(data: bytes, n: int, request: str) -> Decoded:
         fields = {one: take.number(8) for one in INFO}
         return "INFO_REPLY", {**fields, "version": take.raw(16)}, take.at
     if request == "CONNECTION":
-        return "CONNECTION_ROW", _connection(take), take.at
+        return "CONNECTION_ROW", _connection(take, profile), take.at
     if request == "WHOAMI":
         return "WHOAMI_REPLY", {"id": take.raw(16)}, take.at
-    if request == "CHANNEL":
-        names = (("connection_id", 16), ("subscribed_at", 8), ("read_bytes", 8), ("write_bytes", 8))
-        rows = [{name: take.raw(16) if size == 16 else take.number(size) for name, size in names}
-                for _ in range(take.number(8))]  # fmt: skip
-        return "CHANNEL_REPLY", {"subscribers": rows}, take.at
+    assert request == "CHANNEL", request
+    names = (("connection_id", 16), ("subscribed_at", 8), ("read_bytes", 8), ("write_bytes", 8))
+    rows = [{name: take.raw(16) if size == 16 else take.number(size) for name, size in names}
+            for _ in range(take.number(8))]  # fmt: skip
+    return "CHANNEL_REPLY", {"subscribers": rows}, take.at
+
+
+def _table(take: Cursor, n: int, request: str, profile: str) -> list[dict[str, Any]]:
+    """Return the fragments of LIST, STATS, CHANNELS or CONNECTIONS."""
     if request == "CONNECTIONS":
-        return "CONNECTIONS_REPLY", {"fragments": _fragments(take, lambda: _connection(take))}, take.at
+        return _fragments(take, lambda: _connection(take, profile))
+    subscribed = 4 if profile == "7.1.0" else 8  # T7
     widths = {
         "LIST": (("key", 1), ("key_type", 1), ("ttl_type", 1), ("time_point", 8), ("bytes_used", n)),
         "STATS": (("key", 1), *((one, 8) for one in PERIODS)),
-        "CHANNELS": (("channel", 1), ("read_bytes", 8), ("write_bytes", 8), ("subscribed_connections", 8)),
+        "CHANNELS": (("channel", 1), ("read_bytes", 8), ("write_bytes", 8), ("subscribed_connections", subscribed)),
     }[request]
-    rows = _fragments(take, lambda: {name: take.number(size) for name, size in widths}, widths[0][0])
-    return f"{request}_REPLY", {"fragments": rows}, take.at
+    return _fragments(take, lambda: {name: take.number(size) for name, size in widths}, widths[0][0])
 
 
 LEADS = {

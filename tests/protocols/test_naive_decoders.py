@@ -8,15 +8,27 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from tests.protocols.naive_decoders import psrt, throttr_push, throttr_reply, throttr_request
+from tests.protocols.naive_decoders import PERIODS, psrt, throttr_push, throttr_reply, throttr_request
 from tests.protocols.naive_frames import tmqp
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.strategies import holding, messages, replies
-from wireproof.protocols.fields import Absent, Constant
-from wireproof.protocols.throttr.replies import InfoReply
+from wireproof.protocols import Message, Reply, Request
+from wireproof.protocols.fields import U8, U32, U64, Absent, Blob, Constant, Raw
+from wireproof.protocols.throttr import Codec as ThrottrCodec
+from wireproof.protocols.throttr.profiles import SUCCESS, V710
+from wireproof.protocols.throttr.replies import (
+    ChannelsRow,
+    ConnectionRow,
+    GetReply,
+    InfoReply,
+    ListReply,
+    StatReply,
+    Subscriber,
+    WhoamiReply,
+)
 from wireproof.protocols.tmqp.frames import Header
 from wireproof.protocols.tmqp.requests import Hello
 
@@ -44,18 +56,63 @@ def test_requests_of_throttr(profile: str, variant: str, n: int, data: st.DataOb
         assert throttr_request(written, n, profile) == (message.NAME, plain(message), len(written))
 
 
+def compare_reply(codec: ThrottrCodec, kind: type[Request], message: Reply) -> None:
+    """Write a reply to a request and read it with the naive decoder. Raises `AssertionError`."""
+    written = codec.answers[kind][type(message)](message)
+    name, fields, size = throttr_reply(written, WIDTHS[codec.variant.name], kind.NAME, codec.profile.name)
+    assert (name, size) == (message.NAME, len(written)), kind.NAME
+    assert fields == present(codec, message), kind.NAME
+
+
+def present(codec: ThrottrCodec, message: Any) -> Any:
+    """Return a message as dicts and lists, without the fields that this profile does not have."""
+    if isinstance(message, tuple):
+        return [present(codec, one) for one in message]
+    if not isinstance(message, Message):
+        return message
+    names = [name for name, form in codec.layout(type(message)).fields if not isinstance(form, Absent)]
+    return {name: present(codec, getattr(message, name)) for name in names}
+
+
+@pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])
 @every_width
 @given(data=st.data())
 @EXAMPLES
-def test_replies_of_throttr(variant: str, n: int, data: st.DataObject) -> None:
-    codec = FuzzContext("throttr", "7.3.2", variant).symbols.codec
+def test_replies_of_throttr(profile: str, variant: str, n: int, data: st.DataObject) -> None:
+    codec = FuzzContext("throttr", profile, variant).symbols.codec
     for kind in codec.profile.replies:
-        if holding(codec, kind) is not None:
-            continue
-        message = data.draw(replies(codec, kind))
-        written = codec.answers[kind][type(message)](message)
-        name, fields, size = throttr_reply(written, n, kind.NAME)
-        assert (fields, size) == (plain(message), len(written)), name
+        if holding(codec, kind) is None:
+            compare_reply(codec, kind, data.draw(replies(codec, kind)))
+
+
+WRONG_CODECS: dict[str, dict[str, Any]] = {
+    "T1: a status byte before INFO": {"leads": {InfoReply: SUCCESS}},
+    "T2: a status byte before LIST": {"leads": {ListReply: SUCCESS}},
+    "T3: a status byte before WHOAMI": {"leads": {WhoamiReply: SUCCESS}},
+    "T6: rows of 237 bytes": {"overrides": {(ConnectionRow, "type"): U8, (ConnectionRow, "kind"): U8}},
+    "T7: rows of 25 bytes": {"overrides": {(ChannelsRow, "subscribed_connections"): U64}},
+    "T9: rows of 28 bytes": {"overrides": {(Subscriber, "connection_id"): Raw(4)}},
+    "the size of a value in one byte": {"overrides": {(GetReply, "value"): Blob(U8)}},
+    "a port of four bytes": {"overrides": {(ConnectionRow, "port"): U32}},
+    "two fields change places": {"orders": {StatReply: ("total_reads", *PERIODS[:2], "total_writes")}},
+    "numbers with their high byte first": {"byte_order": ">"},
+}
+"""What is wrong with replies of 7.1.0 -> changes of the profile that make it so, in both directions of the codec."""
+
+
+@pytest.mark.parametrize("changes", WRONG_CODECS.values(), ids=WRONG_CODECS)
+def test_a_codec_of_replies_that_is_wrong_in_both_directions_is_found(changes: dict[str, Any]) -> None:
+    codec = ThrottrCodec.of(V710.derive("7.1.0", **changes), "uint16")
+    drawn = [st.tuples(st.just(kind), replies(codec, kind)) for kind in codec.profile.replies]
+
+    def differs(pair: tuple[type[Request], Reply]) -> bool:
+        try:
+            compare_reply(codec, *pair)
+        except AssertionError:
+            return True
+        return False
+
+    find(st.one_of(drawn), differs, settings=settings(EXAMPLES, max_examples=2000, phases=[Phase.generate]))
 
 
 @pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])
@@ -134,10 +191,12 @@ def test_messages_of_psrt(profile: str, data: st.DataObject) -> None:
 
 
 def test_the_facts_of_a_table_are_read_apart() -> None:
-    fields = throttr_reply(bytes.fromhex("01 07 00 04 3b 00".replace(" ", "")), 2, "QUERY")
+    query = throttr_reply(bytes.fromhex("01 07 00 04 3b 00".replace(" ", "")), 2, "QUERY", "7.3.2")
     listed = bytes.fromhex(re.sub(r"\s", "", """01 0100000000000000 0100000000000000 0100000000000000
         02 01 04 4f5fbc4ae8fae918 0000 6530"""))  # fmt: skip
 
-    assert fields == ("QUERY_REPLY", {"quota": 7, "ttl_type": 4, "ttl": 59}, 6)
-    (fragment,) = throttr_reply(listed, 2, "LIST")[1]["fragments"]
-    assert (fragment["fragment"], fragment["rows"][0]["key"], throttr_reply(listed, 2, "LIST")[2]) == (1, b"e0", 40)
+    assert query == ("QUERY_REPLY", {"quota": 7, "ttl_type": 4, "ttl": 59}, 6)
+    for data, profile in ((listed, "7.3.2"), (listed[1:], "7.1.0")):
+        _, fields, size = throttr_reply(data, 2, "LIST", profile)
+        (fragment,) = fields["fragments"]
+        assert (fragment["fragment"], fragment["rows"][0]["key"], size) == (1, b"e0", len(data))
