@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
-from wireproof.fuzz.invariants.scheduler_invariants import RECORDS, ScheduleCheck, small_steps
+from wireproof.fuzz.invariants.scheduler_invariants import RECORDS, SLICE_NS, ScheduleCheck, small_steps
 from wireproof.protocols import protocol
 
 __all__ = ["check", "described", "seeds"]
@@ -16,9 +18,13 @@ CANCEL = 0xFF
 CROWD = 0xD0
 """From it on, the byte that chooses a record chooses all: at one instant, or one nanosecond apart."""
 MULTITUDE = 0xF8
-"""From it on, hundreds of other records are scheduled there, and cancelled; between slices, the scheduler is closed."""
+"""From it on, hundreds of others are scheduled, and most of them cancelled; between slices, the scheduler is closed."""
 LEFT = 16
-"""So many of them, at least, are cancelled last."""
+"""So many of them, at least, are left at first, and half of these are delivered."""
+WORK = 0x80
+"""From it on, the byte of the slice says that a delivery takes time."""
+BOUNDARY = 0xE0
+"""From it on, the byte of a delay means one of the next ends of a tick or a span, or an instant next to it."""
 EDGES = (0, 1, -1, 1023, 1024, 2048, 1 << 26, (1 << 64) * 3_600_000_000_000)
 
 
@@ -27,6 +33,8 @@ class _Bytes:
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
+        self.place: Callable[[], tuple[int, int, int]] = lambda: (0, 1, 1)
+        """Returns the present instant, and the nanoseconds of a tick and of a span."""
 
     def __bool__(self) -> bool:
         return self._at < len(self._data)
@@ -36,10 +44,15 @@ class _Bytes:
         return self._data[self._at - 1] if self._at <= len(self._data) else 0
 
     def delay(self) -> int:
-        """Return a delay in ns: a boundary value, or up to 2^40; it may lie a little in the past."""
+        """Return a delay in ns: a boundary value, the end of a tick or span, or up to 2^40; it may be a little past."""
         kind = self.byte()
         if kind < len(EDGES):
             return EDGES[kind]
+        if kind >= BOUNDARY:
+            now, *sizes = self.place()
+            low = kind - BOUNDARY
+            size = sizes[1 - low % 2]
+            return (now // size + 1 + low // 2 % 4) * size + (0, 1, -1, 2)[low // 8] - now
         return (self.byte() + 256 * self.byte() << kind % 25) - kind % 7
 
     def delay_or_cancel(self) -> int | None:
@@ -55,10 +68,13 @@ def check(data: bytes) -> None:
 def _run(data: bytes, done: list[str]) -> None:
     """Apply the operations; `done` gets a line for each."""
     source = _Bytes(data)
-    tick, items = TICKS[source.byte() % len(TICKS)], 1 + source.byte() % 9
+    tick, pace = TICKS[source.byte() % len(TICKS)], source.byte()
+    items, work = 1 + pace % 9, SLICE_NS // 2 if pace >= WORK else 0
     with small_steps():
-        found = ScheduleCheck(tick=tick, items=items, start=source.byte() * 13)
-        done.append(f"ticks of {tick} ns, {items} items a slice, now {found.clock.monotonic_ns()} ns")
+        found = ScheduleCheck(tick=tick, items=items, start=source.byte() * 13, work=work)
+        source.place = lambda: (found.clock.monotonic_ns(), found.tick, found.span)
+        takes = f", a delivery takes {work} ns" if work else ""
+        done.append(f"ticks of {tick} ns, {items} items a slice{takes}, now {found.clock.monotonic_ns()} ns")
         while source:
             _step(found, source, done)
         done.append(f"{4 * max(TICKS)} ns pass")
@@ -70,7 +86,7 @@ def _step(found: ScheduleCheck, source: _Bytes, done: list[str]) -> None:
     if kind < 3:
         which, delay = source.byte(), source.delay_or_cancel()
         if which >= MULTITUDE and delay is not None:
-            done.append(f"hundreds are due in {delay} ns, and are cancelled")
+            done.append(f"hundreds are due in {delay} ns, and most are cancelled")
             found.crowd(delay, LEFT + which % 8)
             return
         for number, one in enumerate(range(RECORDS) if which >= CROWD else [which]):
@@ -146,7 +162,7 @@ def seeds() -> list[bytes]:
         for at in (0, 1, 2, 4)
         for hops in (1, 2, 3)
     ]
-    return found + _seeds_between_slices()
+    return found + _seeds_between_slices() + _seeds_of_boundaries()
 
 
 def _seeds_between_slices() -> list[bytes]:
@@ -166,3 +182,58 @@ def _seeds_between_slices() -> list[bytes]:
         for hops in (1, 2, 3)
     ]
     return closed + acted_on
+
+
+def _seeds_of_boundaries() -> list[bytes]:
+    """Return inputs about the ends of ticks and spans, and with deliveries that take time."""
+    # Equal instants where a span ends, one asked for before the span ahead of it is split, the other one after that.
+    met = [
+        bytes(
+            [tick, 3, start, 0, 0, BOUNDARY, *(0, 1, BOUNDARY + 2 + beside), 5, 0, *(0, 2, BOUNDARY + 2 + beside), 5, 5]
+        )
+        for tick in range(len(TICKS))
+        for start in (0, 1)
+        for beside in (0, 8, 16)
+    ]
+    # An instant at the end of a tick, and next to it.
+    ends = [
+        bytes([tick, pace, start, 0, 1, BOUNDARY + end, 5, BOUNDARY + end, 5, BOUNDARY + 1])
+        for tick in range(len(TICKS))
+        for pace in (3, WORK + 1)
+        for start in (0, 1)
+        for end in (1, 3, 9, 17, 25)
+    ]
+    # A timer that is armed, and a record that is due a nanosecond earlier, or one after the scheduler was closed.
+    ends += [bytes([0, 3, 0, 0, 0, BOUNDARY, 5, 0, 0, 1, 3, 5, 5])]
+    ends += [bytes([tick, 3, 0, 0, 0, 6, 4, MULTITUDE, 0, 0, 0, 5, 0, 0, 1, 5, 5, 5]) for tick in range(len(TICKS))]
+    # All at one instant, in slices that end by time.
+    slow = [
+        bytes([tick, WORK, 0, 0, CROWD, edge, 5, edge, 5, 6]) for tick in range(len(TICKS)) for edge in (0, 3, 4, 5)
+    ]
+    return met + ends + slow + _seeds_of_spans()
+
+
+def _seeds_of_spans() -> list[bytes]:
+    """Return inputs about spans that get records while they are split, or lose theirs."""
+    # Records asked for at one instant, one after the other, while a span is split, and split again.
+    first = [0, 0, BOUNDARY + 2, 0, 1, BOUNDARY + 2, 0, 2, BOUNDARY + 2]
+    twice = [
+        bytes([tick, 0, 0, *first, *(4, 6, one, BOUNDARY, at), *(4, 7, one, BOUNDARY, at), 4, 8, one, BOUNDARY, later])
+        + bytes([5, BOUNDARY, 5, 5, 5, 5])
+        for tick, one in ((0, 4), (1, 5))
+        for at in range(4)
+        for later in range(at + 1, 7)
+    ]
+    # After a rest, records that are due at once, and an earlier one while their span is split.
+    rested = [
+        bytes([tick, 0, 0, 5, 4, 5, 1, 0, 0, 0, 0, 1, 0, 0, 2, 0, 4, 3, 2, 0, hops, 5, 0])
+        for tick in (0, 1, 4)
+        for hops in range(6)
+    ]
+    # A later span, an earlier one, and many that are emptied again.
+    churned = [[0, 2, 12 + at % 12, 1 + at, 1 + at % 5, 0, 2, CANCEL] for at in range(40)]
+    orders = [
+        bytes([tick, 3, 0, 0, 0, 24, 255, 255, 0, 1, BOUNDARY + 6, *chain.from_iterable(churned), 5, BOUNDARY + 6])
+        for tick in (0, 2, 4)
+    ]
+    return twice + rested + orders

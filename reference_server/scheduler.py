@@ -1,9 +1,11 @@
 """Expiry of records: millions of instants, one timer. The tests check each sentence of this contract.
 
 An item is never early. It is late by at most a tick plus the work in progress, unless somebody blocks the loop. Items
-come in order of their instants, equal ones in the order of scheduling. An instant in the past comes with the next tick.
-Each item comes exactly once, and never after `cancel` or after it was moved. Work is sliced by time and by count.
-There is one timer. Memory is proportional to the live items. `on_due` may call the scheduler.
+come in order of their instants, equal ones in the order of scheduling; one that was moved to a later instant has no
+place among equal ones, and one that is scheduled while a tick is delivered has none in that tick. An instant in the
+past comes with the next tick. Each item comes exactly once, and never after `cancel` or after it was moved. Work is
+sliced by time and by count. There is one timer. Memory is proportional to the live items. `on_due` may call the
+scheduler.
 """
 
 # Strategy

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz.planting import plant
 from wireproof.fuzz import scheduler_input
 from wireproof.fuzz.invariants import scheduler_invariants as invariants
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.invariants.scheduler_invariants import ScheduleCheck, ScheduledRecord
+from wireproof.fuzz.invariants.scheduler_invariants import Asked, ScheduleCheck, ScheduledRecord
+from wireproof.reference_server import scheduler as scheduler_module
 from wireproof.reference_server.scheduler import Scheduler
 
 
@@ -97,7 +99,7 @@ def test_an_order_that_is_wrong_is_noticed() -> None:
     check = ScheduleCheck()
     check.apply(1, 10)
     check.apply(2, 20)
-    check.model[check.records[1]] = (25, 1, 0)
+    check.model[check.records[1]] = Asked(25, 1, 0, 0)
 
     with pytest.raises(InvariantError, match=r"never early"):
         check.advance(40)
@@ -134,11 +136,74 @@ def test_what_seeds_alone_find(wrong: Any, invariant: str, monkeypatch: pytest.M
 
 def test_what_is_overtaken_while_others_are_scheduled_is_noticed() -> None:
     check = ScheduleCheck()
-    check._disturbed = True
-    check._delivered = [(20, 1, 0), (10, 2, 0)]
+    check._delivered = [(Asked(20, 1, 0, 0), 20), (Asked(10, 2, 0, 0), 20)]
 
     with pytest.raises(InvariantError, match="in order of instant"):
-        check._check_overtaken()
+        check._check_order()
+
+
+def test_what_is_asked_for_while_a_tick_is_delivered_has_no_place_in_its_order() -> None:
+    check = ScheduleCheck()
+    check._delivered = [(Asked(20, 1, 0, 0), 20), (Asked(10, 2, 20, 20), 21)]
+
+    check._check_order()
+
+
+SCHEDULED = {
+    "a record due as its tick ends comes a tick later": (
+        "_deliver_tick", "item.due > end_ns", "item.due >= end_ns", "late by at most a tick"),
+    "an instant in the past comes with the tick after the next one": (
+        "_file", "tick = self._opened + 1", "tick = self._opened + 2", "overdue|late by at most a tick"),
+    "the timer of a far record is late by a nanosecond": (
+        "_file", "(span - 1) << self._span_shift)", "(span << self._span_shift) + 1)", "late by at most a tick"),
+    "a timer is not moved for a record that is due a nanosecond earlier": (
+        "_open", "wake_ns < self._armed_ns", "wake_ns < self._armed_ns - 1", "late by at most a tick"),
+    "the horizon is a nanosecond too far": (
+        "_split_span", "self._horizon = last_ns", "self._horizon = last_ns + 1", "in order of instant"),
+    "the horizon moves over what came while a span was split": (
+        "_split_span", "if span not in self._far:", "if True:", "in order of instant"),
+    "a tick is delivered before the span that begins with it is split": (
+        "_tick_is_ready", "self._spans[0] <= span", "self._spans[0] < span", "in order of instant"),
+    "a tick is delivered while its span is split": (
+        "_tick_is_ready", "span < self._splitting", "span <= self._splitting", "in order of instant"),
+    "spans are out of order after empty ones were dropped": (
+        "_drop_empty_spans", "heapify(self._spans)", "pass", "late by at most a tick"),
+    "what is being filed by tick is not overdue": (
+        "overdue", "(*buckets, self._split_bucket)", "buckets", "overdue"),
+    "timers are armed beside the others": (
+        "_arm", "self._timer.cancel()", "pass", "there is one timer"),
+    "a timer is left when the scheduler is closed": (
+        "close", "self._timer.cancel()", "pass", "there is one timer"),
+    "a slice does not end by time": (
+        "_slice", "left <= 0 or now_ns() >= stop_ns", "left <= 0", "work is sliced by time"),
+    "a slice moves one record more than it may": (
+        "_slice", "left <= 0 or", "left < 0 or", "work is sliced by count"),
+}  # fmt: skip
+"""What no input noticed before -> function, an edit that does it, and what is said of it now."""
+
+
+@pytest.mark.parametrize(("name", "old", "new", "invariant"), SCHEDULED.values(), ids=SCHEDULED)
+def test_seeds_find_what_is_wrong_by_a_nanosecond_or_a_record(
+    name: str, old: str, new: str, invariant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, Scheduler, name, old, new)
+
+    with pytest.raises(InvariantError, match=invariant):
+        check_all(scheduler_input.seeds())
+
+
+def test_equal_instants_stay_in_order_where_a_bucket_shrinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler_module, "repack", repacked_in_reverse)
+
+    with pytest.raises(InvariantError, match="in order of instant"):
+        check_all(scheduler_input.seeds())
+
+
+def repacked_in_reverse(table: dict[Any, Any]) -> None:
+    """Rebuild a dict with the last entry first."""
+    kept = list(table.items())
+    table.clear()
+    table.update(kept[::-1])
 
 
 def check_all(seeds: list[bytes]) -> None:
