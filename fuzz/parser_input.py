@@ -32,11 +32,13 @@ from wireproof.fuzz.invariants.dialogue import Dialogue
 from wireproof.fuzz.invariants.frame_limits import check_limit_here, enlarged
 from wireproof.fuzz.invariants.other_readings import check_prefixes, check_runs_of_requests
 from wireproof.fuzz.invariants.redrawn import check_redrawn
+from wireproof.fuzz.invariants.second_reader import check_second_reader
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
 from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.frames import Decoder, FrameContext
+from wireproof.reference_server.registry import reader_of, texts_of
 
 __all__ = [
     "CHECKS",
@@ -55,6 +57,8 @@ MEANING = frozenset({ErrorCode.BAD_VALUE, ErrorCode.BAD_STATUS})
 """Errors of a frame that is read well and has values that are not allowed."""
 SHORTEST = 3
 MOST_PENDING = 7
+READ_TWICE = 4
+"""Of so many inputs that decode a frame one is also read by a second reader, where there is one."""
 DIALOGUES = 8
 """Dialogues of each server's endpoint that are seeds."""
 FRAME_LIMIT = 1 << 20
@@ -108,6 +112,7 @@ class Endpoint:
         if self.stands_alone:
             self._decode = self.codec.decode_answer if self.is_client else self.codec.decode_request
         self._make: Any = self.link.client if self.is_client else self.link.server
+        self.reader = reader_of(name, link=self.link_name, role=role, is_new=not path)
 
     @cached_property
     def known(self) -> tuple[Request, ...]:
@@ -132,7 +137,12 @@ class Endpoint:
         return tuple(self.connection(pending)._decode for pending in waits)
 
     def check_frame(self, data: bytes) -> None:
-        """Decode the first frame only, without a connection. Raises `InvariantError`."""
+        """Decode the first frame only, without a connection; one time of four also read the stream twice.
+
+        Raises `InvariantError`.
+        """
+        if self.reader is not None and not data[1] % READ_TWICE:
+            self._check_second_reader(data)
         decode = self._decode
         context, at = FrameContext(FRAME_LIMIT), 3
         if decode is None:
@@ -143,6 +153,11 @@ class Endpoint:
             context.request = known[data[3] % len(known)] if count else None
             at += count
         check_frame(decode, data, at, context)
+
+    def _check_second_reader(self, data: bytes) -> None:
+        if self.reader is not None:
+            pending, stream = self.parts(data)
+            check_second_reader(self.connection(pending), stream, self.reader, self.profile)
 
     def _check_frame_here(self, data: bytes, context: FrameContext) -> None:
         decode, at = self._decoder_here(data)
@@ -180,8 +195,9 @@ class Endpoint:
     def check_written(self, data: bytes) -> None:
         """Read the whole stream; its messages must encode to the bytes they were read from.
 
-        Raises `InvariantError`.
+        Where there is a second reader, it reads the same. Raises `InvariantError`.
         """
+        self._check_second_reader(data)
         if self.stands_alone and not self.is_client:
             check_requests(self.codec, data, 3, FRAME_LIMIT)
             return
@@ -357,6 +373,8 @@ def seeds(name: str) -> Iterator[bytes]:
                 yield bytes([number, len(one.received) & 0xFF, len(picked)]) + picked + one.received
         if by_state(name, endpoint.profile, endpoint.variant):
             yield from _examples(name, number, endpoint)
+        if endpoint.reader and not endpoint.is_client:
+            yield from (bytes([number, 0, 0]) + text for text in texts_of(name, endpoint.link_name))
         if not endpoint.is_client:
             yield from (bytes([number]) + Random(f"{number} {one}").randbytes(50) for one in range(DIALOGUES))
 

@@ -6,13 +6,23 @@ follow. The checkers of sequential requests report every event to a `ServerModel
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from wireproof.protocols.messages import Message, Request
 
-__all__ = ["CountingModel", "Disagreement", "LastingModel", "Model", "NeverEnding", "ServerModel", "Window"]
+__all__ = [
+    "CountingModel",
+    "Disagreement",
+    "LastingModel",
+    "Model",
+    "NeverEnding",
+    "Reader",
+    "Reading",
+    "ServerModel",
+    "Window",
+]
 
 
 # Why models beside the server. The server is one implementation of the document: it chooses where the document leaves a
@@ -32,6 +42,12 @@ __all__ = ["CountingModel", "Disagreement", "LastingModel", "Model", "NeverEndin
 #
 # Why a model may expect answers. Where requests may have several answers, in any order, "the reply to the oldest
 # request" means nothing. Such a model says what must still come and judges whatever came.
+
+
+Reading = tuple[list[tuple[str, dict[str, Any]]], str]
+"""The messages of a stream as name and fields, and how it ends: whole, partial or refused."""
+Reader = Callable[[bytes, str], Reading]
+"""Reads a stream under a profile, without a line of the codec."""
 
 
 class Model(Protocol):
@@ -57,6 +73,12 @@ class Model(Protocol):
         """Return whether `request` lets the record expire when it is handled.
 
         The model, which has no clock, takes it as gone then; a server may show it within the tolerance of times.
+        """
+
+    def may_be_seen_again(self, state: Hashable, request: Request, reply: Message, within_ns: int) -> bool:
+        """Return whether the reply can only mean that the record has expired, as it may have within `within_ns` (ns).
+
+        A server may show it again: within the tolerance of times, each answer may be either.
         """
 
     def describe(self, state: Hashable) -> str:

@@ -11,7 +11,7 @@ from wireproof.protocols.profile import Profile
 from wireproof.protocols.registry import PACKAGES
 from wireproof.protocols.registry import protocol as codec_of
 from wireproof.reference_server.clock import Clock
-from wireproof.reference_server.model import Model, ServerModel
+from wireproof.reference_server.model import Model, Reader, ServerModel
 from wireproof.reference_server.options import Option, chosen
 from wireproof.reference_server.service import Ids, Limits, Service, Trace
 
@@ -23,10 +23,12 @@ __all__ = [
     "model_of",
     "options_of",
     "portions_of",
+    "reader_of",
     "served_protocols",
     "server_model_of",
     "server_packages",
     "small_options_of",
+    "texts_of",
 ]
 
 SERVICES = {
@@ -152,6 +154,24 @@ def model_settings(protocol: str) -> frozenset[str]:
 def model_expects_answers(protocol: str) -> bool:
     """Say whether the model of a whole server expects answers as it does pushes; without a model it does not."""
     return bool(getattr(_model_class(protocol), "expects_answers", False))
+
+
+def reader_of(protocol: str, *, link: str, role: str, is_new: bool) -> Reader | None:
+    """Return the second reader of what a side of a link gets, on a new connection or later; None if there is none.
+
+    They are the `READERS` of its package, if it has any.
+    """
+    found: Mapping[tuple[str, str, bool], Reader] = getattr(import_module(SERVICES[protocol]), "READERS", {})
+    return found.get((link, role, is_new))
+
+
+def texts_of(protocol: str, link: str) -> tuple[bytes, ...]:
+    """Return texts that a client may send on a link, right and wrong, which its second reader reads.
+
+    They are the `TEXTS` of its package, if it has any.
+    """
+    found: Mapping[str, tuple[bytes, ...]] = getattr(import_module(SERVICES[protocol]), "TEXTS", {})
+    return found.get(link, ())
 
 
 def _model_class(protocol: str) -> Callable[..., ServerModel] | None:

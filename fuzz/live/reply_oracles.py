@@ -76,7 +76,7 @@ def disagreement(play: Play) -> Suspicion | None:
         if _is_sure(line):
             about = _by_key(model, line)
             for key in _own_keys(play, model, line):
-                found = _disagrees(model, about.get(key, ()))
+                found = _disagrees(model, about.get(key, ()), play.trace[-1].at_us * 1000 if play.trace else 0)
                 if found is not None:
                     return found
     return None
@@ -102,10 +102,11 @@ def _by_key(model: Model, line: PlayedConnection) -> Mapping[bytes | None, list[
     return found
 
 
-def _disagrees(model: Model, about: Iterable[Exchange]) -> Suspicion | None:
-    """Return what the replies to requests about one record, in order, say that no state of the model allows.
+def _disagrees(model: Model, about: Iterable[Exchange], within_ns: int) -> Suspicion | None:
+    """Return what the replies to requests about one record, in `within_ns`, say that no state of the model allows.
 
-    A record that expires at once may be seen within the tolerance of times, so it is followed no further.
+    A record that expires at once may be seen within the tolerance of times, so it is followed no further; one that
+    expired meanwhile may be seen again, too.
     """
     states: dict[Hashable, None] = {model.initial: None}
     for request, reply in about:
@@ -118,5 +119,6 @@ def _disagrees(model: Model, about: Iterable[Exchange]) -> Suspicion | None:
             shape = f"{kinds} > {request.NAME} > {shape_of(reply)}"
             detail = f"{request.NAME} with {detail}: {describe(reply)}"
             return Suspicion("answers agree with the model", detail, shape, about=(request.NAME, reply.NAME))
-        states = after
+        again = (one for one in states if model.may_be_seen_again(one, request, reply, within_ns))
+        states = {**after, **dict.fromkeys(again)}
     return None

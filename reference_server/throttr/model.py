@@ -116,6 +116,14 @@ class ThrottrModel:
             return False
         return request.change in CHANGES and self._moved(state, Change(request.change), request.value) is ABSENT
 
+    def may_be_seen_again(self, state: Hashable, request: Request, reply: Message, within_ns: int) -> bool:
+        """Return whether the reply can only mean that the record has expired, and it may have by then."""
+        record = cast(State, state)
+        if record is None or not (isinstance(reply, Status) and not reply.ok):
+            return False
+        is_due = record.ttl is None or record.ttl * UNITS[record.ttl_type] <= within_ns
+        return is_due and not self._steps[type(request)](record, request, reply)
+
     def describe(self, state: Hashable) -> str:
         """Return a description of a state."""
         if not isinstance(state, Record):

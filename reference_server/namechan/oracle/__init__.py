@@ -1,5 +1,7 @@
-"""The model of a whole namechan server: what the document and its errata allow, apart from the handlers."""
+"""The model of a whole namechan server, and a second reader: the document and its errata, apart from the handlers."""
 
 from wireproof.reference_server.namechan.oracle.model import DocumentModel
+from wireproof.reference_server.namechan.oracle.reader import READERS
+from wireproof.reference_server.namechan.oracle.reader_texts import TEXTS
 
-__all__ = ["DocumentModel"]
+__all__ = ["READERS", "TEXTS", "DocumentModel"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz.live.simulated import first_suspicion, played
-from wireproof.conformance.model.actions import Open, Read, Write
+from wireproof.conformance.model.actions import Open, Read, Sleep, Write
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import lines
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.live.required_features import optional_requests
 from wireproof.fuzz.script import Script
 from wireproof.mutants.registry import server_mutants
+from wireproof.protocols.throttr.replies import Status
 from wireproof.protocols.throttr.requests import Event, Get, Insert, Purge, Query, Update
 
 CONTEXT = FuzzContext("throttr", "7.3.2", "uint16")
@@ -50,6 +51,31 @@ def test_a_record_without_any_time_left_may_be_seen_within_the_tolerance() -> No
     play = played(CONTEXT, script(Insert(7, 6, 100, KEY), Update(1, 0, 0, KEY), Purge(KEY)), "legal-expiry-200-ms-late")
 
     assert list(judged(play)) == []
+
+
+def asked(ttl_type: int, *requests: object) -> Script:
+    """Insert a record of one unit, and send requests later."""
+    wrote = (Write("a", CONTEXT.encode(one)) for one in requests)  # type: ignore[arg-type]
+    return (*script(Insert(7, ttl_type, 1, KEY)), Sleep(0.01), *wrote, Read("a", 0.02))
+
+
+def test_a_record_that_expired_may_be_seen_again_within_the_tolerance() -> None:
+    """Each request of its own looks whether a record has expired: one may see it gone, and the next one still there."""
+    play = played(CONTEXT, asked(3, Update(1, 0, 0, KEY), Purge(KEY)), "legal-expiry-200-ms-late")
+
+    (line, *_) = lines(play.trace, CONTEXT)
+    assert [getattr(reply, "ok", None) for _, reply in line.answered] == [True, False, True]
+    assert list(judged(play)) == []
+
+
+def test_a_record_that_cannot_have_expired_is_not_seen_again() -> None:
+    model = CONTEXT.model
+    assert model is not None
+    (state,) = model.step(model.initial, Insert(7, 4, 30, KEY), Status(True))
+
+    assert not model.may_be_seen_again(state, Query(KEY), Status(False), 29 * 10**9)
+    assert model.may_be_seen_again(state, Query(KEY), Status(False), 31 * 10**9)
+    assert not model.may_be_seen_again(state, Update(0, 2, 8, KEY), Status(False), 31 * 10**9)
 
 
 @pytest.mark.parametrize(

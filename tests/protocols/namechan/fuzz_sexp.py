@@ -13,11 +13,11 @@ import hashlib
 import sys
 from pathlib import Path
 
-from tests.protocols.naive_sexp import requests
 from tests.protocols.namechan.two_readers import CODEC, first_frame, naive_frame, read
 from wireproof.fuzz.known_targets import dictionary
 from wireproof.fuzz.state_paths import examples
 from wireproof.protocols.namechan.profiles import FRAMES, HOOK
+from wireproof.reference_server.namechan.oracle.reader import requests
 
 
 def compare(data: bytes) -> None:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.protocols.naive_sexp import NAMES, requests
 from tests.protocols.namechan.fuzz_sexp import write_seeds
 from tests.protocols.namechan.two_readers import CODEC, first_frame, naive_frame, named, read
 from wireproof.fuzz import coverage_guided
@@ -21,6 +20,7 @@ from wireproof.protocols import Message
 from wireproof.protocols.namechan import V1, Codec
 from wireproof.protocols.namechan.profiles import FRAMES, HOOK, LINES
 from wireproof.protocols.namechan.requests import Blank, Version
+from wireproof.reference_server.namechan.oracle.reader import NAMES, requests
 
 PLAIN = Codec.of(V1, "standard")
 EXAMPLES = settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.protocols.naive_sexp import PartialError, RefusedError, frame
 from wireproof.protocols import NEED_DATA, Message, RemoteProtocolError
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.namechan import V1_PUBLISH, Codec, HookServer, NamechanServer
 from wireproof.protocols.namechan.requests import Blank, Version
+from wireproof.reference_server.namechan.oracle.reader import PartialError, RefusedError, frame
 
 CODEC = Codec.of(V1_PUBLISH, "standard")
 

@@ -32,6 +32,9 @@ class Register:
     def expires_at_once(self, state: Hashable, request: Any) -> bool:
         return False
 
+    def may_be_seen_again(self, state: Hashable, request: Any, reply: Any, within_ns: int) -> bool:
+        return False
+
     def describe(self, state: Hashable) -> str:
         return f"register {state}"
 

@@ -1,0 +1,69 @@
+"""Both readers of namechan agree on the seeds of the parser, and a codec that reads something else is found by them."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.fuzz.planting import plant
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.parser_input import check_one, combinations, seeds
+from wireproof.protocols import sexp_messages
+from wireproof.protocols.sexp import SexpReader
+from wireproof.reference_server.registry import reader_of, texts_of
+
+
+@cache
+def texts() -> tuple[bytes, ...]:
+    """Return the seeds that spell what the document allows in ways that no codec writes."""
+    known = {text for link in ("lines", "hook") for text in texts_of("namechan", link)}
+    return tuple(one for one in seeds("namechan") if not one[1] and one[3:] in known)
+
+
+def test_each_text_is_a_seed_of_each_server_that_reads_it() -> None:
+    servers = [one for one in combinations("namechan") if one.reader and not one.is_client]
+
+    assert len(servers) == 8
+    assert len(texts()) == sum(len(texts_of("namechan", one.link_name)) for one in servers) > 300
+    check_all(texts())
+
+
+def test_only_namechan_has_a_second_reader() -> None:
+    assert reader_of("throttr", link="", role="server", is_new=True) is None
+    assert texts_of("throttr", "") == ()
+
+
+WRONG: list[tuple[Any, str, str, str]] = [
+    (SexpReader, "_escape", "self._parts.append(_ESCAPES[first])", "self._parts.append(_ESCAPES[first] & 0x3F)"),
+    (SexpReader, "_escape", 'digits, 16 if first == ord("x") else 10', "digits, 16"),
+    (SexpReader, "_escape", "number > 255", "number > 254"),
+    (SexpReader, "_escape", "self._mode = _Mode.INDENT", "pass"),
+    (SexpReader, "_block", '1 if mark[0] == b"#|" else -1', '0 if mark[0] == b"#|" else -1'),
+    (SexpReader, "_take", "self._due[-1] -= 1", "self._due[-1] = 0"),
+    (SexpReader, "_bare", 'b"#|" in value or b"|#" in value', 'b"#|" in value'),
+    (sexp_messages, "_zone", '-away if text[:1] == b"-" else away', 'away if text[:1] == b"-" else -away'),
+    (sexp_messages, "_zone", '> b"59"', '> b"60"'),
+    (sexp_messages, "_time", '.ljust(6, b"0")', '.rjust(6, b"0")'),
+    (sexp_messages, "_time", "int(digits) > LAST_SECOND", "int(digits) >= LAST_SECOND"),
+    (sexp_messages, "_word", "_constructor(head.value) if", "head.value if"),
+]
+"""What reads wrong, and writes the same bytes again -> found by no round trip."""
+
+
+@pytest.mark.parametrize(("where", "name", "old", "new"), WRONG, ids=[f"{one[1]} {one[3]}" for one in WRONG])
+def test_what_no_round_trip_shows_is_found(
+    where: type | ModuleType, name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = texts()
+    plant(monkeypatch, where, name, old, new)
+
+    with pytest.raises(InvariantError, match="a second reader reads the same"):
+        check_all(some)
+
+
+def check_all(some: tuple[bytes, ...]) -> None:
+    for one in some:
+        check_one("namechan", one)
