@@ -25,6 +25,7 @@ from wireproof.spark.inputs import (
 )
 from wireproof.spark.jvm import JavaNotFoundError
 from wireproof.spark.starting import SMALL_INPUT, RefusedError, input_files, session_for
+from wireproof.spark.wording import number_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -150,31 +151,27 @@ def take(lake: Lake, files: Sequence[Path], remote: Sequence[RemoteFile] = ()) -
     return ingest(lake, read_lines(lake.session, [*files, *(file.uri for file in remote)]), cut_short)
 
 
-def _number_of(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def report_ingest(ingested: Ingested, say: Callable[[str], None]) -> None:
     """Say what became of the runs and lines, in a few lines."""
     runs = ingested.runs
-    new = _number_of(runs.get("new", 0), "new run")
+    new = number_of(runs.get("new", 0), "new run")
     say(
         f"took {new} and {runs.get('superseding', 0)} of which the lake had a part "
-        f"({_number_of(ingested.rows['records'], 'record')}); already there: {runs.get('repeated', 0)}"
+        f"({number_of(ingested.rows['records'], 'record')}); already there: {runs.get('repeated', 0)}"
     )
     if ingested.partial:
-        say(f"{_number_of(ingested.partial, 'run')} of them partial, by what their records say")
+        say(f"{number_of(ingested.partial, 'run')} of them partial, by what their records say")
     for reason, number in sorted(ingested.refused.items()):
-        say(f"quarantined {_number_of(number, 'line')}: {reason}")
+        say(f"quarantined {number_of(number, 'line')}: {reason}")
     for source, reason in ingested.examples:
         say(f"  {source}: {reason}")
 
 
 def report_findings(taken: TakenFindings, say: Callable[[str], None]) -> None:
     """Say what became of the findings, in a few lines."""
-    say(f"took {_number_of(taken.new, 'new finding')} of fuzzing; already there: {taken.repeated}")
+    say(f"took {number_of(taken.new, 'new finding')} of fuzzing; already there: {taken.repeated}")
     for reason, number in sorted(taken.refused.items()):
-        say(f"quarantined {_number_of(number, 'finding')}: {reason}")
+        say(f"quarantined {number_of(number, 'finding')}: {reason}")
 
 
 def report_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from wireproof.spark.inputs import is_damaged, is_incomplete, path_of
 from wireproof.spark.jvm import JavaNotFoundError
 from wireproof.spark.starting import SMALL_INPUT, RefusedError, check_packages, input_files, session_with_log
+from wireproof.spark.wording import number_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -221,7 +222,8 @@ def summary(document: Json) -> list[str]:
     inputs, runs = document["inputs"], document["runs"]
     kept = sum(run["kept"] for run in runs)
     lines = [
-        f"read {inputs['lines']} lines of {len(inputs['files'])} files: {inputs['records']} records, "
+        f"read {number_of(inputs['lines'], 'line')} of {number_of(len(inputs['files']), 'file')}: "
+        f"{number_of(inputs['records'], 'record')}, "
         f"{inputs['corrupt']} corrupt, {inputs['foreign']} foreign",
         f"kept {kept} of {len(runs)} runs (the latest complete one of each version, profile and variant)",
     ]
@@ -231,7 +233,7 @@ def summary(document: Json) -> list[str]:
             name = f"{run['implementation']} {run['implementation_version']} {run['profile']} {run['variant']}"
             lines.append(f"  {name}: run {run['run_id']} is partial ({run['partial']}), {what}")
     if inputs["repeated"]:
-        lines.append(f"{inputs['repeated']} records occur more than once and count once")
+        lines.append(f"more than once, and counted once: {number_of(inputs['repeated'], 'record')}")
     for file in inputs["files"]:
         lines += [f"  {file['path']}: {one['count']} {one['kind']}: {one['reason']}" for one in file["problems"]]
         lines += [f"  {file['path']}: compressed data ends early or is broken"] if file["damaged"] else []

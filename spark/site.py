@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from wireproof.spark.jvm import JavaNotFoundError
 from wireproof.spark.starting import RefusedError, session_for
+from wireproof.spark.wording import number_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,8 +76,9 @@ def _write(session: SparkSession, options: argparse.Namespace, sentences: dict[s
     except LakeError as error:
         raise RefusedError(str(error)) from error
     print(
-        f"{done.implementations} implementations, {done.columns} columns, {done.clauses} rows; "
-        f"{done.files} files of {done.octets / 1e6:.1f} MB, the largest {done.largest / 1e3:.0f} kB"
+        f"{number_of(done.implementations, 'implementation')}, {number_of(done.columns, 'column')}, "
+        f"{number_of(done.clauses, 'row')}; {number_of(done.files, 'file')} of {done.octets / 1e6:.1f} MB, "
+        f"the largest {done.largest / 1e3:.0f} kB"
     )
 
 

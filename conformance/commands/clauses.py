@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.clause_coverage import (
     AnyMutant,
     ClauseEntry,
@@ -86,7 +87,7 @@ def _print_coverage(name: str) -> int:
         for pair in one.missing:
             click.echo(f"  no case: {pair}")
     total, missing = sum(one.pairs for one in found), sum(len(one.missing) for one in found)
-    click.echo(f"{name}: {total - missing} of {total} pairs in {sum(one.cases for one in found)} cases")
+    click.echo(f"{name}: {total - missing} of {total} pairs in {number_of(sum(one.cases for one in found), 'case')}")
     return missing
 
 
@@ -110,9 +111,10 @@ def _show(entries: Sequence[ClauseEntry], missing: Sequence[str], runs: Runs, *,
             console.print(f"      {who}: {what}", markup=False)
     for line in missing:
         console.print(line, markup=False, soft_wrap=True)
-    read = f"; {len(runs.records)} records read" if runs.records or runs.skipped else ""
-    read += f", {runs.skipped} lines are no records" if runs.skipped else ""
-    console.print(f"{len(entries)} clauses, {len(missing)} holes, {len(questions)} open questions{read}")
+    read = f"; {number_of(len(runs.records), 'record')} read" if runs.records or runs.skipped else ""
+    read += f", {number_of(runs.skipped, 'line')} of another kind" if runs.skipped else ""
+    asked = number_of(len(questions), "open question")
+    console.print(f"{number_of(len(entries), 'clause')}, {number_of(len(missing), 'hole')}, {asked}{read}")
 
 
 def _by_clause(entries: Sequence[ClauseEntry]) -> Table:

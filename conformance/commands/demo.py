@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.work_progress import Progress, waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.processes import StartError, module_command, module_environment, running_server
@@ -83,7 +84,8 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
 
         results = list(pool.map(played, contestants))
     console.print(_table(contestants, results))
-    console.print(f"{len(contestants)} servers tested in {time.monotonic() - began:.1f} s; records in {runs}")
+    tested = number_of(len(contestants), "server")
+    console.print(f"{tested} tested in {time.monotonic() - began:.1f} s; records in {runs}")
     as_expected = all(
         (code == 1) if one.mutant else (code == 0) for one, (code, _) in zip(contestants, results, strict=True)
     )

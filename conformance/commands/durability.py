@@ -13,6 +13,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.report.durability_records import durability_records, durability_run
 from wireproof.conformance.report.outputs import OutputError, RunFolder
@@ -84,7 +85,7 @@ def command(context: click.Context, /, name: str, profile: str | None, **given: 
     if given["out"] is not None:
         _write(run, findings, {**given, "began": began}, BROKEN if broken else KEPT)
     console.print(
-        f"durability {name} {talk.profile}: {run.kills} kills, {len(results)} comparisons, "
+        f"durability {name} {talk.profile}: {number_of(run.kills, 'kill')}, {number_of(len(results), 'comparison')}, "
         f"{len(talk.promises) - len(broken)} of {len(talk.promises)} promises kept"
     )
     for promise in broken:

@@ -93,7 +93,7 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     console = console_of(quiet=options["quiet"])
     interop = Interop(load_suite(name), spoken, options["timeout"])
     try:
-        with waiting(lambda: f"{len(interop.results)} pairs played", quiet=options["quiet"]):
+        with waiting(lambda: f"{number_of(len(interop.results), 'pair')} played", quiet=options["quiet"]):
             asyncio.run(interop.run(clients, servers, _ignored))
     except USAGE_ERRORS:
         raise

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.mutation.applicable import profiles_of
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.suite.cases import Suite, load_suite
@@ -99,7 +100,7 @@ def _list(names: Sequence[str], as_json: bool) -> None:
         console.width = PRINTED_WIDTH
     console.print(table)
     mutants = sum(not one.is_legal for _, one, _ in found)
-    console.print(f"{mutants} mutants, {len(found) - mutants} conforming variants")
+    console.print(f"{number_of(mutants, 'mutant')}, {number_of(len(found) - mutants, 'conforming variant')}")
 
 
 def _as_json(name: str, one: Mutant, suite: Suite) -> dict[str, object]:

@@ -17,6 +17,7 @@ from wireproof.conformance.commands.mutation_clients import run_clients
 from wireproof.conformance.commands.mutation_edits import ScoredEdits, score_edits
 from wireproof.conformance.commands.mutation_gate import combination, gate
 from wireproof.conformance.commands.mutation_subsumption import print_subsumption
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.mutation import kill_matrix_page
 from wireproof.conformance.mutation.clients import ClientMutationRun
 from wireproof.conformance.mutation.gate import play_name
@@ -270,7 +271,9 @@ def _complaints(console: Console, matrix: KillMatrix, options: _Options) -> list
 
 def _details(console: Console, matrix: KillMatrix) -> None:
     for result in matrix.results:
-        console.print(f"{result.mutant.name}: {len(result.kills)} kills, {len(result.misblamed)} misblamed")
+        console.print(
+            f"{result.mutant.name}: {number_of(len(result.kills), 'kill')}, {len(result.misblamed)} misblamed"
+        )
         for one in result.kills:
             mark = "  MISBLAMED" if one in result.misblamed else ""
             console.print(f"    {one.case} {one.verdict} {one.blamed}: {(one.got or '')[:160]}{mark}", markup=False)
@@ -279,7 +282,7 @@ def _details(console: Console, matrix: KillMatrix) -> None:
 def _sum_up(console: Console, matrix: KillMatrix, options: _Options, live: int, seconds: float) -> None:
     """Print the figures; `live` mutants differ in a process of their own only."""
     if live and not options.live:
-        console.print(f"left out: {live} mutants that only a process of their own shows (--live)")
+        console.print(f"left out: {number_of(live, 'mutant')} that only a process of their own shows (--live)")
     how = f"sampled 1 in {options.sample}, " if options.sample > 1 else ""
     right, kills = matrix.blame
     killed = len(matrix.mutants) - len(matrix.survivors) - sum(one.error is not None for one in matrix.mutants)
@@ -289,5 +292,6 @@ def _sum_up(console: Console, matrix: KillMatrix, options: _Options, live: int, 
     console.print(
         f"{matrix.profile} {matrix.variant}: {how}{killed} of {len(matrix.mutants)} mutants killed, "
         f"{variants - len(matrix.false_alarms)} of {variants} conforming variants passed; "
-        f"{len(matrix.cases)} cases, {kills} kills by written ones, {right} blame a broken clause; {seconds:.1f} s"
+        f"{number_of(len(matrix.cases), 'case')}, {number_of(kills, 'kill')} by written ones, {right} blame a broken "
+        f"clause; {seconds:.1f} s"
     )

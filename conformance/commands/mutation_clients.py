@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.mutation.client_kills import ClientKill, client_kills
 from wireproof.conformance.mutation.client_pool import client_results
 from wireproof.conformance.mutation.clients import ClientMutantResult, ClientMutationRun
@@ -52,7 +53,7 @@ def run_clients(
     legal = [one for one in results if one.mutant.is_legal]
     failed = len(alarms) + sum(not one.is_right for one in legal)
     how = f"sampled 1 in {sample}, " if sample > 1 else ""
-    beside = f", {len(legal)} conforming variants" if legal else ""
+    beside = f", {number_of(len(legal), 'conforming variant')}" if legal else ""
     console.print(
         f"{run.profile} {run.variant}: {how}{sum(bool(one.killer) for one in mutants_ran)} of {len(mutants_ran)} "
         f"mutants of the client killed, each by a case that blames a clause it breaks{beside}; "
@@ -79,8 +80,8 @@ def _print_kills(
     for case in kills.idle:
         console.print(f"kills nothing: {case} kills no mutant and gives no reason (no_fault)", markup=False)
     console.print(
-        f"{run.profile} {run.variant}: {len(kills.killed)} cases kill a mutant of the client, {len(kills.idle)} kill "
-        f"none; {kills.plays} plays, {time.monotonic() - began:.1f} s"
+        f"{run.profile} {run.variant}: a mutant of the client is killed by {number_of(len(kills.killed), 'case')}, "
+        f"none by {len(kills.idle)}; {number_of(kills.plays, 'play')}, {time.monotonic() - began:.1f} s"
     )
     return not kills.idle
 

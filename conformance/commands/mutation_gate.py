@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.mutation.gate import EVERY, GateResult, run_gate
 from wireproof.conformance.mutation.last_kills import read_last_kills, shipped_kills, write_last_kills
 from wireproof.conformance.mutation.mutation_run import MutationRun
@@ -39,10 +40,11 @@ def gate(run: MutationRun, chosen: Sequence[Mutant], console: Console, previous:
     more = [one for one in mutants if one.played > 1]
     killed = sum(bool(one.killer) for one in mutants)
     console.print(f"the last killing case is known of {len(again)} mutants and kills {first} of them again")
-    console.print(f"{len(more)} mutants needed more than one case, {sum(one.played for one in more)} cases in all")
+    needed = number_of(sum(one.played for one in more), "case")
+    console.print(f"{number_of(len(more), 'mutant')} needed more than one case, {needed} in all")
     console.print(
         f"gate {run.profile} {run.variant}: {killed} of {len(mutants)} mutants killed, "
-        f"{len(wrong)} complaints; {time.monotonic() - began:.1f} s"
+        f"{number_of(len(wrong), 'complaint')}; {time.monotonic() - began:.1f} s"
     )
     return not wrong
 
@@ -62,8 +64,8 @@ def _print_samples(console: Console, run: MutationRun, results: Sequence[GateRes
     if variants:
         played = sum(one.played for one in variants)
         console.print(
-            f"sampled: {played} of {len(variants) * cases} plays on {len(variants)} conforming variants "
+            f"sampled: {played} of {len(variants) * cases} plays on {number_of(len(variants), 'conforming variant')} "
             f"(every {EVERY}th case on each); blame and cases that kill no mutant are left to the full matrix"
         )
     if live:
-        console.print(f"left out: {live} mutants that only a process of their own shows (--live)")
+        console.print(f"left out: {number_of(live, 'mutant')} that only a process of their own shows (--live)")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.mutation.subsumption import Kills, read_matrices, subsumed, subsumption
 
 __all__ = ["print_subsumption"]
@@ -20,14 +21,15 @@ def print_subsumption(console: Console, protocol: str, folders: Sequence[Path]) 
     matrices = read_matrices(folders, protocol)
     for name, kills in matrices.items():
         one = [mutant for mutant, plays in kills.items() if len(plays) == 1]
-        console.print(f"{name}: {len(kills)} mutants, {len(subsumed(kills))} subsumed here, {_share(one, kills)}")
+        mutants = number_of(len(kills), "mutant")
+        console.print(f"{name}: {mutants}, {len(subsumed(kills))} subsumed here, {_share(one, kills)}")
     found = subsumption(list(matrices.values()))
     for mutant, other in found.subsumed.items():
         console.print(f"subsumed: {mutant} (by {other})", markup=False)
     for mutant in found.by_one_case:
         console.print(f"one case: {mutant}", markup=False)
     console.print(
-        f"{len(matrices)} kill matrices, {found.mutants} mutants: {len(found.subsumed)} subsumed in every matrix; "
+        f"{len(matrices)} kill matrices, {number_of(found.mutants, 'mutant')}: {len(found.subsumed)} subsumed in each; "
         f"{len(found.by_one_case)} ({len(found.by_one_case) / max(found.mutants, 1):.1%}) killed by exactly one case"
     )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from wireproof.conformance.commands.requirement_options import asked_beside
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.outputs import OutputError, reporting_file_errors
 from wireproof.conformance.sdk.play.sdk_run import sdk_cases
 from wireproof.conformance.suite.cases import Case, CaseError, load_suite
@@ -95,7 +96,7 @@ def freeze(name: str, profile: str | None, out: Path | None) -> None:
             with reporting_file_errors(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text_of(made), encoding="utf-8")
-            click.echo(f"{made.name}: {sum(map(len, made.cases.values()))} cases in {path}")
+            click.echo(f"{made.name}: {number_of(sum(map(len, made.cases.values())), 'case')} in {path}")
 
 
 def _frozen(name: str, profile: str) -> RequirementSet:

@@ -269,7 +269,7 @@ class _Test:
     def _lost(self, plan: Plan, why: str) -> None:
         """Say at once that the target is gone: since when, after what, and how to go on."""
         bounds = plan.bounds
-        after = f", after {bounds.ended} plays, {bounds.last} the last that passed" if bounds.last else ""
+        after = f", after {number_of(bounds.ended, 'play')}, {bounds.last} the last that passed" if bounds.last else ""
         clock, spent = time.strftime("%H:%M:%S"), time.monotonic() - bounds.began
         message = f"the target {why}: {clock}, {spent:.1f} s after the first case began{after}"
         if self.target.server is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.derived_vectors import DeriveError
 from wireproof.conformance.report.vector_archive import archive
 from wireproof.conformance.report.vector_files import canonical, configurations
@@ -74,7 +75,8 @@ def build(name: str | None, out: Path | None) -> None:
                 written += 1
         for path in present.keys() - derived.keys():
             (root / path).unlink()
-        click.echo(f"{one}: {len(derived)} files, {written} written, {len(present.keys() - derived.keys())} removed")
+        removed = len(present.keys() - derived.keys())
+        click.echo(f"{one}: {number_of(len(derived), 'file')}, {written} written, {removed} removed")
 
 
 @command.command()
@@ -99,7 +101,7 @@ def check(name: str | None) -> None:
                 bad.append(f"left over: vectors/{path}")
             elif present[path].read_text(encoding="utf-8") != derived[path]:
                 bad.append(f"stale: vectors/{path}")
-        click.echo(f"{one}: {len(derived)} files")
+        click.echo(f"{one}: {number_of(len(derived), 'file')}")
     for line in bad:
         click.echo(line, err=True)
     if bad:
@@ -148,7 +150,7 @@ def export(name: str, profile: str, variant: str | None, out: Path) -> None:
         files = archive(name, profile, variant or next(iter(variants)), out)
     except (CaseError, DeriveError, ValueError, OSError) as error:
         raise _fail(error) from None
-    click.echo(f"{out}: {files} files, {out.stat().st_size} bytes")
+    click.echo(f"{out}: {number_of(files, 'file')}, {number_of(out.stat().st_size, 'byte')}")
 
 
 @command.command()

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
+from wireproof.conformance.model.wording import number_of
+
 __all__ = ["Board", "EngineRow"]
 
 COLUMNS = ("engine", "", "seconds", "executions", "exec/s", "coverage", "states", "corpus", "findings")
@@ -41,7 +43,7 @@ class EngineRow:
 
     def line(self) -> str:
         """Return the row as a line of text."""
-        text = f"{self.engine} {self.state}: {self.executions} executions, {self.per_second} a second"
+        text = f"{self.engine} {self.state}: {number_of(self.executions, 'execution')}, {self.per_second} a second"
         more = {"coverage": self.coverage, "states": self.states, "corpus": self.corpus, "findings": self.findings}
         return text + "".join(f", {name} {number}" for name, number in more.items() if number)
 

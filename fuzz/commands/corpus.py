@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz.known_targets import TARGETS, default_protocol
 from wireproof.fuzz.reached import minimal, reached, report
@@ -38,7 +39,7 @@ def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) 
         kept = corpora.inputs(into).values() if into.is_dir() else ()
         known = frozenset(step for data in kept for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
         found = minimal(found, check, known)
-    click.echo(f"{corpora.merge(into, found)} inputs added to {into}")
+    click.echo(f"{number_of(corpora.merge(into, found), 'input')} added to {into}")
 
 
 @command.command()
@@ -51,7 +52,7 @@ def coverage(folder: Path, target: str, name: str) -> None:
     steps = frozenset(step for data in kept.values() for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
     for file, lines in report(steps).items():
         click.echo(f"{lines:6} {file}")
-    click.echo(f"{len(steps)} steps by {len(kept)} inputs")
+    click.echo(f"{number_of(len(steps), 'step')} by {number_of(len(kept), 'input')}")
 
 
 def _check(target: str, name: str) -> Callable[[bytes], None]:

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from wireproof.conformance.commands.target_options import SIMULATION, Target, listeners_of, target_of
 from wireproof.conformance.model.targets import TargetError, listeners_of_each
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
@@ -166,7 +167,7 @@ def _report(name: str, servers: Sequence[ComparedServer], options: Options) -> i
         console.print(_table("Differences", campaign.found.values(), servers))
     why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
     flaky = f", {sum(campaign.flaky.values())} not reproduced" if campaign.flaky else ""
-    click.echo(f"{why}{campaign.progress}, {len(campaign.quirks)} quirks{flaky}")
+    click.echo(f"{why}{campaign.progress}, {number_of(len(campaign.quirks), 'quirk')}{flaky}")
     for label, times in campaign.ends.items():
         click.echo(f"{label} ended or served nobody {times} {'time' if times == 1 else 'times'}")
     return _code(campaign, interrupted=interrupted)

@@ -15,6 +15,7 @@ import click
 
 from wireproof.conformance.commands.target_options import Target, target_of
 from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
@@ -188,7 +189,8 @@ def _run(setting: Setting, options: Options, seconds: float, target: Target, ver
         failure = run(setting, preset, seed=options["seed"] + number * NEXT_SEED, database=kept)
         if failure is None:
             more = "nothing more" if code == FOUND else "nothing"
-            click.echo(f"{where}: {more} found, {setting.examples} examples, {setting.asked} requests")
+            played = f"{number_of(setting.examples, 'example')}, {number_of(setting.asked, 'request')}"
+            click.echo(f"{where}: {more} found, {played}")
             return code
         code = FOUND
         if failure.key in setting.known:
@@ -221,7 +223,7 @@ def _report(setting: Setting, failure: StepFailure, options: Options, target: Ta
         except Exception as error:
             click.echo(f"  the exchange is not written: {type(error).__name__}: {error}")
     kept = f"kept in {directory}" if directory else f"already known as {finding.id}"
-    click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
+    click.echo(f"  {finding.label}, after {number_of(setting.examples, 'example')}, {kept}")
 
 
 def _finding(setting: Setting, small: SmallestFailure, options: Options, target: Target, version: str) -> FuzzFinding:

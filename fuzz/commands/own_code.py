@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
@@ -81,7 +82,8 @@ class _CodeFuzzing:
         for number, step in enumerate(finding.steps, 1):
             click.echo(f"  {number:3}. {step[:200]}")
         where = f"kept in {directory}" if directory else f"already known as {finding.id}"
-        click.echo(f"found after {result.progress.executions} executions, {len(finding.data)} bytes, {where}")
+        after = number_of(result.progress.executions, "execution")
+        click.echo(f"found after {after}, {number_of(len(finding.data), 'byte')}, {where}")
         return FOUND
 
     def _replay_corpus(self, console: Console) -> FuzzerResult | None:
@@ -94,7 +96,7 @@ class _CodeFuzzing:
                 self.target.check(self.protocol, data)
             except InvariantError as violation:
                 return FuzzerResult(FuzzerProgress(number, 0, len(kept), 0), data, str(violation))
-        console.print(f"{len(kept)} inputs of {self.corpus} replayed")
+        console.print(f"{number_of(len(kept), 'input')} of {self.corpus} replayed")
         return None
 
     def _engine(self, console: Console) -> str:
@@ -131,7 +133,9 @@ class _CodeFuzzing:
 
 def _describe_progress(progress: FuzzerProgress) -> str:
     seen = f", coverage {progress.coverage}" if progress.coverage else ""
-    return f"{progress.executions} executions, {progress.per_second} a second{seen}, corpus {progress.corpus}"
+    return (
+        f"{number_of(progress.executions, 'execution')}, {progress.per_second} a second{seen}, corpus {progress.corpus}"
+    )
 
 
 def _run(target: str, name: str, options: Options) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz.planted.engine_runs import EngineRun
 from wireproof.fuzz.planted.planted_table import PlantedTable
 from wireproof.fuzz.planted.planting import FaultResult, PlantingOptions, control, planted
@@ -95,7 +96,7 @@ def _line(result: FaultResult) -> str:
     if run is None:
         tried = ", ".join(f"{one.engine} {one.status}" for one in result.runs)
         return f"{result.seed} {result.fault.part}: {result.fault}: NOT FOUND ({tried})"
-    where = f"{run.engine}, {run.executions} executions, {run.seconds:.0f} s"
+    where = f"{run.engine}, {number_of(run.executions, 'execution')}, {run.seconds:.0f} s"
     return f"{result.seed} {result.fault.part}: {result.fault}: found by {where}: {run.detail[:120]}"
 
 

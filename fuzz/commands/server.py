@@ -17,6 +17,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.target_options import Target, listeners_of, target_of
 from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
@@ -210,7 +211,8 @@ class _ServerFuzzing:
         click.echo(f"{campaign.drawn}")
         if campaign.deaths:
             met, avoided = campaign.deaths.met, campaign.deaths.avoided
-            click.echo(f"known deaths: met {met} times more, {avoided} scripts not played because of them")
+            left_out = number_of(avoided, "script")
+            click.echo(f"known deaths: met {number_of(met, 'time')} more, {left_out} not played because of them")
         if found or interrupted:
             return FOUND if found else INTERRUPTED
         return USAGE if campaign.lost else QUIET
@@ -221,9 +223,9 @@ class _ServerFuzzing:
             one, self.live.context, options["findings"], self.target.label, self.version, options["seed"]
         )
         where = f"kept in {directory}" if directory else f"already known as {finding.id}"
-        after = f"{time.monotonic() - self.began:.0f} s and {one.executions} executions"
+        after = f"{time.monotonic() - self.began:.0f} s and {number_of(one.executions, 'execution')}"
         click.echo(f"{finding.oracle}: {finding.detail} [{finding.clause or 'no clause'}; {finding.shape}]")
-        click.echo(f"  {finding.label}, after {after}, {len(finding.script)} steps, {where}")
+        click.echo(f"  {finding.label}, after {after}, {number_of(len(finding.script), 'step')}, {where}")
 
 
 def known_findings(paths: Iterable[Path]) -> list[FuzzFinding]:

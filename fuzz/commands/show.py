@@ -96,7 +96,7 @@ def _finding(path: Path, *, as_json: bool) -> Iterator[str]:
     yield f"  seen again in {seen} of {tries} tries" if tries else "  not tried again"
     shown = {"implementation": found.implementation, "target": found.target, "state": found.state, "shape": found.shape}
     yield from (f"  {name}: {value}" for name, value in shown.items() if value)
-    yield f"  found: {found.found_at}, by wireproof {found.found_by}, after {found.executions} executions"
+    yield f"  found: {found.found_at}, by wireproof {found.found_by}, after {number_of(found.executions, 'execution')}"
     yield from _exchange(path if path.is_dir() else path.parent, found)
     yield f"  play it again: wireproof replay {path}"
 

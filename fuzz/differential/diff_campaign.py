@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from wireproof.conformance.model.actions import Read, Shut, Sleep, Write
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.suite.cases import Suite
 from wireproof.fuzz.differential.broken_clause import clause_by_cases
 from wireproof.fuzz.differential.clause_attribution import ClauseAttribution
@@ -169,7 +170,7 @@ class DiffCampaign:
     def _may_continue(self) -> bool:
         limits, done = self.limits, self.progress
         if done.findings >= limits.findings:
-            self.stopped = f"{done.findings} findings reach the limit"
+            self.stopped = f"the limit of {number_of(done.findings, 'finding')} is reached"
         spent = time.monotonic() - done.began
         over = bool(limits.runs and done.executions >= limits.runs) or bool(limits.seconds and spent >= limits.seconds)
         return not (self.stopped or over)

@@ -36,6 +36,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.attribution import Attributed, Attribution
 from wireproof.fuzz.live.canaries import with_fresh_canaries
@@ -123,9 +124,10 @@ class CampaignProgress:
 
     def __str__(self) -> str:
         beside = f" (an empty client: {self.empty_client:.0f})" if self.empty_client else ""
-        counts = f"{self.executions} executions, {self.per_second:.0f} a second{beside}, {self.states} states"
-        edges = "" if self.edges is None else f", {self.edges} edges"
-        return f"{counts}{edges}, {self.pool} scripts, {self.findings} findings"
+        counts = f"{number_of(self.executions, 'execution')}, {self.per_second:.0f} a second{beside}"
+        counts += f", {number_of(self.states, 'state')}"
+        edges = "" if self.edges is None else f", {number_of(self.edges, 'edge')}"
+        return f"{counts}{edges}, {number_of(self.pool, 'script')}, {number_of(self.findings, 'finding')}"
 
 
 @dataclass(frozen=True)
@@ -228,9 +230,9 @@ class Campaign:
         limits, done = self._limits, self.progress
         spent = time.monotonic() - done.began
         if self._live.restarts > limits.restarts:
-            self.stopped = f"the server was restarted {self._live.restarts} times"
+            self.stopped = f"the server was restarted {number_of(self._live.restarts, 'time')}"
         if done.findings >= limits.findings:
-            self.stopped = f"the limit of {done.findings} findings is reached"
+            self.stopped = f"the limit of {number_of(done.findings, 'finding')} is reached"
         over = bool(limits.runs and done.executions >= limits.runs) or bool(limits.seconds and spent >= limits.seconds)
         return not (self.stopped or over)
 

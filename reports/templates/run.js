@@ -41,7 +41,7 @@
     document.getElementById("head").replaceChildren(
       el("h1", {}, `${run.implementation} ${run.implementation_version}`),
       el("ul", { class: "facts" }, Object.entries(facts).map(([name, value]) => el("li", {}, el("span", { class: "soft" }, `${name} `), el("b", {}, value)))),
-      run.partial.length ? el("p", {}, el("span", { class: "verdict lenient" }, "partial"), ` ${run.partial.join("; ")}${unplayed ? `; ${unplayed} cases not played` : ""}`) : "",
+      run.partial.length ? el("p", {}, el("span", { class: "verdict lenient" }, "partial"), ` ${run.partial.join("; ")}${unplayed ? `; ${unplayed} ${unplayed === 1 ? "case" : "cases"} not played` : ""}`) : "",
     );
   }
 

@@ -72,22 +72,22 @@ def _request(read: Tree, *, publishes: bool) -> Decoded:
     name, rest = _constructed(read)
     if name == "Connect":
         version, who = _exactly(rest, 2)
-        return "CONNECT", {"version": _number(version, -(1 << 63), (1 << 63) - 1), "id": _atom(who)}
+        return "CONNECT", {"version": _whole_number(version, -(1 << 63), (1 << 63) - 1), "id": _plain_atom(who)}
     if name == "Subscribe":
         topic, where = _exactly(rest, 2)
         word, more = (where, []) if isinstance(where, bytes) else _constructed_bytes(where)
         place = _one_of(REPLAYS, word)
         if (place == 1) != (isinstance(where, list) and len(more) == 1) or (place != 1 and isinstance(where, list)):
             raise RefusedError("an argument")
-        message = _number(more[0], 0, (1 << 64) - 1) if more else 0
-        return "SUBSCRIBE", {"topic": _atom(topic), "replay": place, "message": message}
+        message = _whole_number(more[0], 0, (1 << 64) - 1) if more else 0
+        return "SUBSCRIBE", {"topic": _plain_atom(topic), "replay": place, "message": message}
     if name == "Unsubscribe":
-        return "UNSUBSCRIBE", {"topic": _atom(_exactly(rest, 1)[0])}
+        return "UNSUBSCRIBE", {"topic": _plain_atom(_exactly(rest, 1)[0])}
     if name == "Ack":
-        return "ACK", {"time": _time(_exactly(rest, 1)[0])}
+        return "ACK", {"time": _instant(_exactly(rest, 1)[0])}
     if name == "Publish" and publishes:
         topic, body = _exactly(rest, 2)
-        return "PUBLISH", {"topic": _atom(topic), "body": _atom(body)}
+        return "PUBLISH", {"topic": _plain_atom(topic), "body": _plain_atom(body)}
     raise RefusedError(f"no request {name}")
 
 
@@ -95,11 +95,11 @@ def _at_hook(read: Tree) -> Decoded:
     name, rest = _constructed(read)
     if name == "Publish":
         topic, body = _exactly(rest, 2)
-        return "HOOK_PUBLISH", {"topic": _atom(topic), "body": _atom(body)}
+        return "HOOK_PUBLISH", {"topic": _plain_atom(topic), "body": _plain_atom(body)}
     if name != "Create":
         raise RefusedError(f"no request {name}")
     topic, delivery, kept = _exactly(rest, 3)
-    fields = {"topic": _atom(topic), "delivery": _one_of(DELIVERIES, _atom(delivery))}
+    fields = {"topic": _plain_atom(topic), "delivery": _one_of(DELIVERIES, _plain_atom(delivery))}
     if isinstance(kept, bytes):
         if _one_of(PERSISTENCES, kept) != 0:
             raise RefusedError("Persistent of what")
@@ -107,7 +107,7 @@ def _at_hook(read: Tree) -> Decoded:
     word, more = _constructed_bytes(kept)
     if _one_of(PERSISTENCES, word) != 1:
         raise RefusedError("Transient of something")
-    return "HOOK_CREATE", {**fields, "persistence": 1, "sync": _one_of(SYNCS, _atom(_exactly(more, 1)[0]))}
+    return "HOOK_CREATE", {**fields, "persistence": 1, "sync": _one_of(SYNCS, _plain_atom(_exactly(more, 1)[0]))}
 
 
 def _constructed(read: Tree) -> tuple[str, list[Tree]]:
@@ -139,14 +139,14 @@ def _one_of(words: tuple[str, ...], word: bytes) -> int:
     return words.index(known)
 
 
-def _atom(read: Tree) -> bytes:
+def _plain_atom(read: Tree) -> bytes:
     if isinstance(read, list):
         raise RefusedError("a list for an atom")
     return read
 
 
-def _number(read: Tree, least: int, most: int) -> int:
-    text = _atom(read).decode("latin-1")
+def _whole_number(read: Tree, least: int, most: int) -> int:
+    text = _plain_atom(read).decode("latin-1")
     sign, plain = (-1, text[1:]) if text.startswith("-") else (1, text)
     found = sign * _natural(plain)
     if not least <= found <= most:
@@ -165,10 +165,10 @@ def _natural(text: str) -> int:
     return found
 
 
-def _time(read: Tree) -> int:
+def _instant(read: Tree) -> int:
     """Return microseconds since 1970."""
     if isinstance(read, list):
-        date, clock = (_atom(one).decode("latin-1") for one in _exactly(read, 2))
+        date, clock = (_plain_atom(one).decode("latin-1") for one in _exactly(read, 2))
         text = f"{date} {clock}"
     else:
         text = read.decode("latin-1")
@@ -265,22 +265,22 @@ def _record(payload: bytes, name: str) -> dict[str, Any]:
     for pair in read:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RefusedError("a name and a value")
-        key = _atom(pair[0])
+        key = _plain_atom(pair[0])
         if key in fields or key not in (b"id", b"topic"):
             raise RefusedError("another field")
-        fields[key] = _number(pair[1], 0, (1 << 32) - 1) if key == b"id" else _atom(pair[1])
+        fields[key] = _whole_number(pair[1], 0, (1 << 32) - 1) if key == b"id" else _plain_atom(pair[1])
     return {"id": fields[b"id"], "topic": fields[b"topic"]}
 
 
-def _lines(data: bytes, profile: str) -> Reading:
+def _read_lines(data: bytes, profile: str) -> Reading:
     return requests(data, publishes=profile.endswith("+publish"))
 
 
-def _hook(data: bytes, profile: str) -> Reading:
+def _read_hook(data: bytes, profile: str) -> Reading:
     return requests(data, hook=True)
 
 
-def _frames(data: bytes, profile: str) -> Reading:
+def _read_frames(data: bytes, profile: str) -> Reading:
     found, at = list[Decoded](), 0
     while at < len(data):
         try:
@@ -295,9 +295,9 @@ def _frames(data: bytes, profile: str) -> Reading:
 
 
 READERS: Mapping[tuple[str, str, bool], Reader] = {
-    ("lines", "server", False): _lines,
-    ("lines", "client", False): _frames,
-    ("hook", "server", True): _hook,
-    ("hook", "server", False): _hook,
+    ("lines", "server", False): _read_lines,
+    ("lines", "client", False): _read_frames,
+    ("hook", "server", True): _read_hook,
+    ("hook", "server", False): _read_hook,
 }
 """Link, side and whether the connection is new -> reader of what it gets then."""

@@ -54,7 +54,7 @@ class Grid {
       return (!state.level || level === state.level) && `${group} ${clause}`.toLowerCase().includes(state.what) && (!state.failing || bad(place));
     });
     if (state.sort === "worst") { this.columns.sort((a, b) => must(a) - must(b)); this.rows.sort((a, b) => bad(b) - bad(a)); }
-    this.corner.textContent = `${this.rows.length} clauses, ${this.columns.length} columns`;
+    this.corner.textContent = `${this.rows.length} clauses, ${this.columns.length} ${this.columns.length === 1 ? "column" : "columns"}`;
     for (const [sheet, across, down] of [[this.sheet, true, true], [this.headSheet, true, false], [this.sideSheet, false, true]]) {
       if (across) sheet.style.width = `${this.columns.length * CELL + 20}px`;
       if (down) sheet.style.height = `${this.rows.length * ROW + 20}px`;

@@ -90,7 +90,7 @@ function tiles(section, total, state, info) {
   if (state.sort === "worst") columns.sort((a, b) => (must(a) ?? 2) - (must(b) ?? 2));
   if (state.sort === "recent") columns.sort((a, b) => (a[8] < b[8] ? 1 : -1));
   return el("section", {},
-    el("h2", {}, sectionName(section), el("span", { class: "soft" }, ` ${columns.length} columns, ${columns.filter((column) => must(column) === 1).length} pass every MUST`)),
+    el("h2", {}, sectionName(section), el("span", { class: "soft" }, ` ${columns.length} ${columns.length === 1 ? "column" : "columns"}, ${columns.filter((column) => must(column) === 1).length} pass every MUST`)),
     el("div", { class: "tiles" }, columns.map((column) => {
       const text = `${column[0]} ${column[1]} ${column[2]}: MUST ${scores(column[4], column[5], column[11])} (${percent(must(column))}), SHOULD ${scores(column[6], column[7], column[12])}, last run ${column[8]}${column[10] ? `, partial: ${column[10]}` : ""}`;
       const say = () => { info.textContent = text; };
@@ -186,7 +186,7 @@ wireproof.pages.implementation = async (main, query) => {
     el("h1", {}, found.implementation, el("span", { class: "soft" }, ` ${found.protocol} ${found.role}`)),
     badge(last),
     el("h2", {}, "Share of MUST cases that pass, by version"), trend(versions),
-    el("details", {}, el("summary", {}, `${versions.length} columns (version, profile, variant)`),
+    el("details", {}, el("summary", {}, `${versions.length} ${versions.length === 1 ? "column" : "columns"} (version, profile, variant)`),
       table(["version", "profile", "variant", "MUST", "SHOULD", "runs", "first run", "last run", ""], versions.map((one) => [one.implementation_version, one.profile, one.variant, scores(one.must_passed, one.must_scored, one.must_untested), scores(one.should_passed, one.should_scored, one.should_untested), one.column_runs, one.first_run, one.last_run, one.partial]))),
     el("h2", {}, `What it is blamed for: ${found.causes ? found.causes.number : 0}`),
     ...(causes.length ? causes.map(cause) : [el("p", {}, "Nothing in its newest versions.")]),
@@ -237,7 +237,7 @@ function compare(versions, failing) {
   const draw = () => {
     const a = cases.get(state.a) || new Set(), b = cases.get(state.b) || new Set();
     const lists = [[`fail only in ${state.a}`, [...a].filter((one) => !b.has(one))], [`fail only in ${state.b}`, [...b].filter((one) => !a.has(one))], ["fail in both", [...a].filter((one) => b.has(one))]];
-    body.replaceChildren(...lists.map(([text, list]) => el("details", {}, el("summary", {}, `${list.length} cases ${text}`), el("p", { class: "mono" }, list.join(", ")))));
+    body.replaceChildren(...lists.map(([text, list]) => el("details", {}, el("summary", {}, `${text}: ${list.length} ${list.length === 1 ? "case" : "cases"}`), el("p", { class: "mono" }, list.join(", ")))));
   };
   draw();
   const options = names.map((one) => [one, one]);

@@ -61,7 +61,7 @@ MADE = "throttr/derived/made.json"
 
 
 def test_building_writes_one_file_of_each_topic(call: Call, tmp_path: Path) -> None:
-    assert call("build", "throttr").stdout == "throttr: 1 files, 1 written, 0 removed\n"
+    assert call("build", "throttr").stdout == "throttr: 1 file, 1 written, 0 removed\n"
     assert [*tmp_path.glob("throttr/**/*.json")] == [tmp_path / MADE]
 
 
@@ -69,7 +69,7 @@ def test_building_twice_changes_nothing(call: Call, tmp_path: Path) -> None:
     call("build")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
 
-    assert call("build", "throttr").stdout == "throttr: 1 files, 0 written, 0 removed\n"
+    assert call("build", "throttr").stdout == "throttr: 1 file, 0 written, 0 removed\n"
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
 
 
@@ -96,7 +96,7 @@ def test_what_is_built_is_right_by_the_published_schema(call: Call, tmp_path: Pa
 def test_checking_fresh_files_passes(call: Call) -> None:
     call("build")
 
-    assert (call("check").exit_code, call("check", "throttr").stdout) == (0, "throttr: 1 files\n")
+    assert (call("check").exit_code, call("check", "throttr").stdout) == (0, "throttr: 1 file\n")
 
 
 def test_checking_an_installation_says_that_it_has_no_derived_files(call: Call) -> None:

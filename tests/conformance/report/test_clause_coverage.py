@@ -85,7 +85,7 @@ def test_the_command_lists_holes_and_knows_its_groups(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(command, ["throttr", "--group", "NONE"])
     printed = json.loads(CliRunner().invoke(command, ["throttr", "--json"]).output)
 
-    assert "1 records read, 1 lines are no records" in result.output
+    assert "1 record read, 1 line of another kind" in result.output
     assert brief.output.count("\n") < len(printed["clauses"])
     assert wrong.exit_code == 2
     assert "no clause in NONE: the groups are INSERT, QUERY" in wrong.output

@@ -271,7 +271,7 @@ def test_an_engine_that_executed_nothing_says_so() -> None:
     for row in rows:
         row.end()
 
-    assert rows[0].line().startswith("parser done: 1 executions")
+    assert rows[0].line().startswith("parser done: 1 execution,")
     assert rows[1].line().startswith("store done: too little time, nothing executed: 0 executions")
 
 
