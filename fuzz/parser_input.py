@@ -9,7 +9,6 @@ one of them, drawn from the input: that is the execution which fuzzers count.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from functools import cache, cached_property
 from itertools import islice
 from random import Random
@@ -17,6 +16,7 @@ from typing import Any
 from zlib import crc32
 
 from wireproof.conformance.model.wording import describe
+from wireproof.fuzz.codec_checks import CHECK_BY_BYTE, CodecCheck, check_of
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.codec_invariants import (
     check_datagrams,
@@ -35,6 +35,7 @@ from wireproof.fuzz.invariants.redrawn import check_redrawn
 from wireproof.fuzz.invariants.second_reader import check_second_reader
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
+from wireproof.fuzz.table_seeds import cut_by, tables
 from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.frames import Decoder, FrameContext
@@ -68,31 +69,6 @@ BYTES_ALONE = 64
 CUTS = 32
 FRACTIONS = tuple(tuple(seed * step * 40503 & 0xFFFF for step in (1, 3, 7, 11)) for seed in range(CUTS))
 """Where streams are cut, in units of size / 2^16."""
-
-
-class CodecCheck(Enum):
-    """The checks of one execution."""
-
-    FRAME = "decode one frame"
-    LIMIT = "decode one frame under limits near its size"
-    WRITTEN = "encode what was read"
-    REDRAWN = "encode what was read with another value"
-    SEGMENTATION = "read the stream in pieces"
-    ECONOMY = "count bytes copied and memory"
-    DIALOGUE = "let both sides speak to each other"
-
-
-RARE_CHECKS = {
-    CodecCheck.SEGMENTATION: 3,
-    CodecCheck.WRITTEN: 6,
-    CodecCheck.ECONOMY: 2,
-    CodecCheck.LIMIT: 6,
-    CodecCheck.REDRAWN: 8,
-    CodecCheck.DIALOGUE: 4,
-}
-"""Check -> of how many in 256 inputs it runs: a check 20 times as slow as decoding a frame runs less often."""
-CHECK_BY_BYTE = [what for what, times in RARE_CHECKS.items() for _ in range(times)]
-CHECK_BY_BYTE += [CodecCheck.FRAME] * (256 - len(CHECK_BY_BYTE))
 
 
 class Endpoint:
@@ -328,11 +304,6 @@ CHECKS = {
 BY_BYTE = tuple(CHECKS[what] for what in CHECK_BY_BYTE)
 
 
-def check_of(data: bytes) -> CodecCheck:
-    """Return the check that `check_one` runs on an input."""
-    return CHECK_BY_BYTE[crc32(data) & 0xFF]
-
-
 def check_one(name: str, data: bytes) -> None:
     """Run the check that `check_of` returns on one input. Raises `InvariantError`."""
     if len(data) > SHORTEST:
@@ -373,6 +344,9 @@ def seeds(name: str) -> Iterator[bytes]:
                 yield bytes([number, len(one.received) & 0xFF, len(picked)]) + picked + one.received
         if by_state(name, endpoint.profile, endpoint.variant):
             yield from _examples(name, number, endpoint)
+        if endpoint.stands_alone and endpoint.is_client:
+            made = tables(endpoint.codec, endpoint.known)
+            yield from (one for rest in made for one in cut_by(number, rest))
         if endpoint.reader and not endpoint.is_client:
             yield from (bytes([number, 0, 0]) + text for text in texts_of(name, endpoint.link_name))
         if not endpoint.is_client:

@@ -179,7 +179,7 @@ def report_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:
     if refreshed.generation is None:
         say("aggregates were up to date")
         return
-    how = "rebuilt" if refreshed.rebuilt else f"patched {refreshed.columns} columns of"
+    how = "rebuilt" if refreshed.rebuilt else f"patched {number_of(refreshed.columns, 'column')} of"
     say(f"{how} the aggregates: generation {refreshed.generation}")
 
 

@@ -56,11 +56,11 @@ def test_runs_are_taken_followed_and_shown(
     followed = capsys.readouterr().out
     assert "took 1 new run " in followed
     assert "already there: 1" in followed
-    assert "patched 1 columns" in followed
+    assert "patched 1 column of" in followed
     assert file.exists()
 
     assert site.main(["--lake", lake, "--out", str(out)]) == 0
-    assert "1 implementations, 1 columns" in capsys.readouterr().out
+    assert "1 implementation, 1 column, 1 row" in capsys.readouterr().out
     assert (out / "index.html").exists()
 
 
