@@ -122,7 +122,7 @@ def test_runs_go_into_a_lake_on_a_cluster_of_two_workers(
     assert "rebuilt the aggregates" in first
     assert "4 were there already" in again
     assert "aggregates were up to date" in again
-    assert "took 1 new runs" in patched
-    assert "patched 1 columns" in patched
+    assert "took 1 new run " in patched
+    assert "patched 1 column of" in patched
     markers = sorted((tmp_path / "lake" / "_batches").glob("*.json"))
     assert [json.loads(one.read_text())["rows"]["records"] for one in markers] == [4 * 96, 1]
