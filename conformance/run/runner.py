@@ -249,20 +249,24 @@ class Plan:
         return made
 
     def _extremes(self, outcome: Outcome) -> str | None:
-        """Return the clause about large numbers where one was expected, or came, and the other did not."""
+        """Return the clause about large numbers where one was expected, or came, and the other did not.
+
+        Numbers beyond the width stand in fields of another size (counts of INFO, instants), which it is not about.
+        """
         numbers = self.suite.probe.get("numbers")
         if numbers is None or outcome.place is None or not outcome.place.field:
             return None
         found = [NUMBER.search(str(one)) for one in (outcome.expected, outcome.got)]
         values = [int(one[1]) for one in found if one]
-        return str(numbers["clause"]) if len(values) == len(found) and max(values) > self._half else None
+        half, most = self._large
+        return str(numbers["clause"]) if len(values) == len(found) and half < max(values) <= most else None
 
     @cached_property
-    def _half(self) -> int:
-        """The number from which numbers are large."""
-        run = self.run
+    def _large(self) -> tuple[int, int]:
+        """The number after which numbers are large, and the largest that a field of the width holds."""
+        run, numbers = self.run, self.suite.probe["numbers"]
         known = Symbols(self._protocol, run.profile, run.variant, case="", namespace=run.namespace)
-        return int(known.number(self.suite.probe["numbers"]["half"]))
+        return int(known.number(numbers["half"])), int(known.number(numbers["most"]))
 
 
 def _is_early(case: Case) -> bool:

@@ -339,3 +339,5 @@ def test_a_large_number_that_is_read_wrong_names_the_clause_about_large_numbers(
     assert extreme("QUERY_REPLY.quota = 32768", "32767") == "THR-WIDTH-8"
     assert extreme("QUERY_REPLY.quota = 32767", "0") is None
     assert extreme("QUERY_REPLY.quota = 40000", "refused") is None
+    assert extreme("QUERY_REPLY.quota = 65535", "0") == "THR-WIDTH-8"
+    assert extreme("INFO_REPLY.counters = 65536", "7") is None  # a count of 8 bytes at every width
