@@ -59,7 +59,11 @@ def write(file: Path, runs: tuple[Path, ...], by: str) -> None:
 @FILE
 @RUNS
 def prune(file: Path, runs: tuple[Path, ...]) -> None:
-    """Take out of FILE what fails in none of RUNS, and what is no case or clause any more; say what went."""
+    """Take out of FILE what fails in none of RUNS, and what is no case or clause any more; say what went.
+
+    \b
+    wireproof baseline prune known-failures runs/mine
+    """
     with _errors():
         baseline = read_baseline(file)
         found = [read_run(one) for one in runs]

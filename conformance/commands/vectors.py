@@ -139,7 +139,11 @@ def _vectors(name: str, profile: str, variant: str, identifier: str) -> Iterator
 @click.option("--variant", "--width", help="The variant; the first one when left out.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="A .zip, .tar.gz or .tgz to write.")
 def export(name: str, profile: str, variant: str | None, out: Path) -> None:
-    """Write the vectors of one profile and variant as an archive, with schemas, clauses and an example."""
+    """Write the vectors of one profile and variant as an archive, with schemas, clauses and an example.
+
+    \b
+    wireproof vectors export throttr --profile 7.3.2 --variant uint16 --out throttr.zip
+    """
     profiles = protocol(name).profiles
     if profile not in profiles:
         raise click.UsageError(f"--profile: expected {', '.join(profiles)}; got {profile!r}")
