@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import ssl
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -137,11 +138,24 @@ def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
         raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
 
 
-def _interrupt(*_: object) -> None:
-    """Do what Ctrl-C does, also where SIGINT is ignored (of what a script starts with `&`) or a library handles it."""
-    if not callable(signal.getsignal(signal.SIGINT)):
-        raise KeyboardInterrupt
-    signal.raise_signal(signal.SIGINT)
+def _interrupter() -> Callable[..., None]:
+    """Return what does what Ctrl-C does, also where SIGINT is ignored (of what a script starts with `&`) or handled.
+
+    The signals of one second are one: `timeout` and some CI systems signal a process and its group.
+    """
+    first: float | None = None
+
+    def interrupt(*_: object) -> None:
+        nonlocal first
+        now = time.monotonic()
+        if first is not None and now < first + 1.0:
+            return
+        first = now
+        if not callable(signal.getsignal(signal.SIGINT)):
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    return interrupt
 
 
 @contextmanager
@@ -154,7 +168,8 @@ def ended_by_signals() -> Iterator[None]:
         yield
         return
     handled = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {one: signal.signal(one, _interrupt) for one in handled}
+    interrupt = _interrupter()
+    before = {one: signal.signal(one, interrupt) for one in handled}
     try:
         yield
     finally:

@@ -231,11 +231,17 @@ class _Test:
             self.settings.timeout,
             assumed,
             self.settings.route.round_trip,
+            at_once=self.settings.route.at_once,
             alive=lambda: server is None or server.death() is None,
         )
-        found = asyncio.run(asking)
+        found, unknown = asyncio.run(asking)
         if server is not None and (death := server.death()) is not None:
             asyncio.run(server.restart(f"it {death} while its limits were asked for"))
+        elif unknown:
+            assumed_ones = ", ".join(f"{name}={assumed[name]}" for name in unknown)
+            _announce(
+                f"limits of the target that took too long to find: {assumed_ones} assumed; --limit NAME=N says others"
+            )
         if found:
             self.settings = replace(self.settings, parameters={**(self.settings.parameters or {}), **found})
             shown = ", ".join(f"{name}={number} ({assumed[name]} is assumed)" for name, number in found.items())

@@ -39,6 +39,7 @@ from wireproof.conformance.plugin.plugin_options import (
 
 if TYPE_CHECKING:
     from wireproof.conformance.model.targets import Address
+    from wireproof.conformance.run.route import Route
     from wireproof.conformance.suite.cases import Case, Suite
 
 WHOLE = "whole"
@@ -103,14 +104,14 @@ class Session:
             spoken, ask = Spoken(profile, variant), DIRECT not in features
             route = asyncio.run(measured(suite, self._address, spoken, timeout_of(config), SPARE, ask=ask))
             features |= frozenset() if route.proxy else {DIRECT} & set(suite.features)
-        limits = self._limits(suite, route.round_trip, timeout_of(config))
+        limits = self._limits(suite, route, timeout_of(config))
         self._settings = Settings(timeout=timeout_of(config), features=features, route=route, parameters=limits)
         self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
         digest = sha256(target.encode()).hexdigest()[:12]
         self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")
 
-    def _limits(self, suite: Suite, round_trip: float, timeout: float) -> dict[str, int] | None:
+    def _limits(self, suite: Suite, route: Route, timeout: float) -> dict[str, int] | None:
         """Return the limits of the target that are not the assumed ones, found by asking; None where there are none."""
         from wireproof.conformance.run.limits import measured_limits
         from wireproof.conformance.run.probe import Spoken
@@ -119,7 +120,10 @@ class Session:
             return None
         assumed = {name: one.value for name, one in suite.parameters.items()}
         spoken = Spoken(self._run.profile, self._run.variant)
-        return asyncio.run(measured_limits(suite, self._address, spoken, timeout, assumed, round_trip)) or None
+        asking = measured_limits(
+            suite, self._address, spoken, timeout, assumed, route.round_trip, at_once=route.at_once
+        )
+        return asyncio.run(asking).found or None
 
     def play(self, case: Case, attempt: int = 0) -> dict[str, Any]:
         """Play one case against the target and return its record; exclusive cases run while no other worker plays.

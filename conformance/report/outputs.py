@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -99,7 +101,7 @@ class RunFolder:
         """
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        with reporting_file_errors(path):
+        with _undisturbed(), reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             if records:
                 bundles = write_bundles(self.folder, summary, records)
@@ -107,6 +109,20 @@ class RunFolder:
                 write_page(self.folder, load_suite(summary["protocol"]), summary, kept, bundles)
             if summary.get("finished_at") is not None:
                 (self.folder / JOURNAL).unlink(missing_ok=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let no signal end what takes a second or two: people press Ctrl-C again, and half of a page is worth nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def is_incomplete(folder: Path) -> bool:

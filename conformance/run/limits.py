@@ -2,14 +2,16 @@
 
 A limit is the largest number with which a request is accepted. Several requests are asked for each (`limits` of
 `vectors/<protocol>/probe.yaml`), and a fault in one of them is no limit: what is assumed stays wherever one request
-has it or misses it by one, or where they do not agree.
+has it or misses it by one, or where they do not agree. The requests are asked beside one another: each question takes
+several round trips, and over a long line one after the other would take minutes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.targets import Address
@@ -19,14 +21,27 @@ from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.symbolic import message_of, pattern_of
 from wireproof.protocols import Message, ProtocolError
 
-__all__ = ["largest_accepted", "measured_limits"]
+__all__ = ["MeasuredLimits", "largest_accepted", "measured_limits"]
 
 PATIENCE = 2.0
 """Seconds that one request may take."""
 MOST = 15.0
-"""Seconds that all of it may take; then what is assumed stays."""
+"""Seconds that all of it may take on a near target; then what is assumed stays."""
+TRIPS = 200
+"""Round trips that are added to that: some 30 questions, one after the other, of 4 or 5 each."""
+BESIDE = 8
+"""How many requests are asked beside one another."""
 
 Accepts = Callable[[int], Awaitable[bool]]
+
+
+class MeasuredLimits(NamedTuple):
+    """What was found out about a target's limits."""
+
+    found: dict[str, int]
+    """The limits that are not the assumed ones."""
+    unknown: tuple[str, ...]
+    """Those that there was no time to find; the assumed ones stay."""
 
 
 async def measured_limits(
@@ -37,39 +52,41 @@ async def measured_limits(
     assumed: Mapping[str, Number],
     round_trip: float,
     *,
+    at_once: int | None = None,
     alive: Callable[[], bool] = lambda: True,
-) -> dict[str, int]:
+) -> MeasuredLimits:
     """Return the limits of a target that are not the `assumed` ones, of those that the protocol's probe can find.
 
-    `timeout` and `round_trip` in seconds; `alive`: whether the target still runs, asked after each request.
+    `timeout` and `round_trip` in seconds; `at_once`: how many connections the target serves at a time, None for many;
+    `alive`: whether the target still runs, asked before each request.
     """
     spec: Mapping[str, Any] = suite.probe.get("limits", {})
-    over = time.monotonic() + MOST
-    found: dict[str, int] = {}
+    over = time.monotonic() + MOST + TRIPS * round_trip
+    places = asyncio.Semaphore(min(BESIDE, at_once or BESIDE))
+    patience = min(timeout, PATIENCE) + 4 * round_trip
 
     def accepts(request: Any) -> Accepts:
         async def one(number: int) -> bool:
             """Say whether a number is accepted; raises `TimeoutError` when no more may be asked."""
-            if time.monotonic() > over or not alive():
-                raise TimeoutError
-            return await _is_accepted(
-                suite, address, spoken, min(timeout, PATIENCE) + 4 * round_trip, request, spec["expect"], number
-            )
+            async with places:
+                if time.monotonic() > over or not alive():
+                    raise TimeoutError
+                return await _is_accepted(suite, address, spoken, patience, request, spec["expect"], number)
 
         return one
 
-    for name, limit in spec.get("ask", {}).items():
-        if name not in assumed:
-            continue
-        try:
-            each = [
-                await largest_accepted(accepts(request), int(assumed[name]), limit["most"]) for request in limit["ask"]
-            ]
-        except TimeoutError:
-            break
-        if (number := _agreed(each, int(assumed[name]))) is not None:
-            found[name] = number
-    return found
+    async def limit_of(name: str, limit: Mapping[str, Any]) -> int | None:
+        known = int(assumed[name])
+        asked = (largest_accepted(accepts(request), known, limit["most"]) for request in limit["ask"])
+        return _agreed(await asyncio.gather(*asked), known)
+
+    asking = {name: limit_of(name, limit) for name, limit in spec.get("ask", {}).items() if name in assumed}
+    each = dict(zip(asking, await asyncio.gather(*asking.values(), return_exceptions=True), strict=True))
+    for one in each.values():
+        if isinstance(one, BaseException) and not isinstance(one, TimeoutError):
+            raise one
+    found = {name: one for name, one in each.items() if isinstance(one, int)}
+    return MeasuredLimits(found, tuple(name for name, one in each.items() if isinstance(one, TimeoutError)))
 
 
 def _agreed(each: Collection[int | None], assumed: int) -> int | None:

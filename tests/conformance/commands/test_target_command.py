@@ -224,6 +224,23 @@ def test_interrupted_it_leaves_no_process(
     assert len(errors.splitlines()) == 1
 
 
+def test_signals_that_come_together_are_one(mine: str, tmp_path: Path) -> None:
+    """As `timeout` sends them: to the process, and to its group."""
+    options = (*NAMED, "--out", str(tmp_path), "--jobs", "1")
+    with start("--target-command", f"{REFERENCE} --port {{port}} {mine}", *options) as process:
+        records = tmp_path / "records.jsonl"
+        while process.poll() is None and not (records.exists() and records.read_bytes().count(b"\n") > 50):
+            time.sleep(0.01)
+        for pause in (0.01, 0.01, 0.0):
+            process.send_signal(signal.SIGTERM)
+            time.sleep(pause)
+        _, errors = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert "wireproof: interrupted: " in errors
+    assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["partial"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "detail"),
     [

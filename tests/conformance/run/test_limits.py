@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from tests.conformance import servers
-from wireproof.conformance.run.limits import largest_accepted, measured_limits
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.run import limits
+from wireproof.conformance.run.limits import MeasuredLimits, largest_accepted, measured_limits
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.suite.cases import load_suite
 
@@ -15,6 +18,8 @@ pytestmark = pytest.mark.usefixtures("no_waits")
 
 SUITE = load_suite("psrt")
 ASSUMED = {name: one.value for name, one in SUITE.parameters.items()}
+ASKED = SUITE.probe["limits"]["ask"]
+NOWHERE = Address("tcp", "127.0.0.1", 1)
 MUTANTS = (
     "depth-counts-levels",
     "depth-before-normalising",
@@ -42,7 +47,7 @@ def test_where_all_or_nothing_is_accepted_there_is_no_limit(limit: int) -> None:
 def found(parameters: dict[str, float], mutant: str | None = None) -> dict[str, int]:
     async def ask() -> dict[str, int]:
         async with servers.psrt(parameters, mutant) as address:
-            return await measured_limits(SUITE, address, Spoken("1", "standard"), 5.0, ASSUMED, 0.0)
+            return (await measured_limits(SUITE, address, Spoken("1", "standard"), 5.0, ASSUMED, 0.0)).found
 
     return asyncio.run(ask())
 
@@ -65,9 +70,36 @@ def test_a_fault_in_one_request_is_no_limit(mutant: str) -> None:
 
 
 def test_a_target_that_ended_is_not_asked() -> None:
-    async def ask() -> dict[str, int]:
+    async def ask() -> MeasuredLimits:
         async with servers.psrt({"MAX_TOPIC_DEPTH": 7}) as address:
             spoken = Spoken("1", "standard")
             return await measured_limits(SUITE, address, spoken, 5.0, ASSUMED, 0.0, alive=lambda: False)
 
-    assert asyncio.run(ask()) == {}
+    assert asyncio.run(ask()) == ({}, tuple(ASKED))
+
+
+@pytest.mark.parametrize(("at_once", "most"), [(None, 7), (3, 3), (1, 1)])
+def test_as_many_requests_are_asked_beside_one_another_as_the_target_serves(
+    monkeypatch: pytest.MonkeyPatch, at_once: int | None, most: int
+) -> None:
+    beside, peak = 0, 0
+
+    async def is_accepted(*question: Any) -> bool:
+        nonlocal beside, peak
+        beside, peak = beside + 1, max(peak, beside + 1)
+        await asyncio.sleep(0)
+        beside -= 1
+        return int(question[-1]) <= 1000
+
+    monkeypatch.setattr(limits, "_is_accepted", is_accepted)
+    asking = measured_limits(SUITE, NOWHERE, Spoken("1", "standard"), 5.0, ASSUMED, 0.2, at_once=at_once)
+
+    assert asyncio.run(asking).found == dict.fromkeys(ASKED, 1000)
+    assert peak == most
+
+
+def test_what_there_was_no_time_to_find_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST", -1.0)
+    asking = measured_limits(SUITE, NOWHERE, Spoken("1", "standard"), 5.0, ASSUMED, 0.0)
+
+    assert asyncio.run(asking) == ({}, tuple(ASKED))
