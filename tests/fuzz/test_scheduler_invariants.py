@@ -179,7 +179,7 @@ SCHEDULED = {
     "a slice moves one record more than it may": (
         "_slice", "left <= 0 or", "left < 0 or", "work is sliced by count"),
 }  # fmt: skip
-"""What no input noticed before -> function, an edit that does it, and what is said of it now."""
+"""What seeds alone find -> function, an edit that does it, and what is said of it now."""
 
 
 @pytest.mark.parametrize(("name", "old", "new", "invariant"), SCHEDULED.values(), ids=SCHEDULED)
