@@ -25,13 +25,31 @@ from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.records import Record, Run
 
-__all__ = ["RESULTS", "closing_report"]
+__all__ = ["FAILURES", "HARNESS", "INTERRUPTED", "PASSED", "RESULTS", "STALE", "USAGE", "closing_report", "exit_code"]
 
-PASSED, FAILURES, HARNESS, STALE = 0, 1, 3, 4
-RESULTS = {PASSED: "passed", FAILURES: "failed", HARNESS: "harness error", STALE: "stale baseline"}
+PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
+INTERRUPTED = 130
+RESULTS = {
+    PASSED: "passed",
+    FAILURES: "failed",
+    USAGE: "nothing tested",
+    HARNESS: "harness error",
+    STALE: "stale baseline",
+}
 """Exit code -> the word that the closing line begins with."""
 Hint = Callable[[Run, set[str], set[str]], list[str]]
 """Run, cases that did not pass, cases that were played -> what may explain many failures."""
+
+
+def exit_code(records: Sequence[Record], comparison: Comparison) -> int:
+    """Return the exit code of a run that came to its end."""
+    if comparison.new:
+        return FAILURES
+    if any(one["verdict"] == Verdict.HARNESS_ERROR and not one.get("not_required") for one in records):
+        return HARNESS
+    if all(one["verdict"] == Verdict.UNSUPPORTED for one in records):
+        return USAGE
+    return STALE if comparison.is_out_of_date else PASSED
 
 
 def closing_report(

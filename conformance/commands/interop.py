@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from wireproof.conformance.commands.closing_report import RESULTS
-from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, USAGE
+from wireproof.conformance.commands.closing_report import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, USAGE
 from wireproof.conformance.interop.interop_run import Interop
 from wireproof.conformance.interop.participants import clients_of, server_of, servers_of
 from wireproof.conformance.interop.results import Side, StepResult

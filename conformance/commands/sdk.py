@@ -12,14 +12,13 @@ from typing import Any
 import click
 from rich.console import Console
 
-from wireproof.conformance.commands.closing_report import RESULTS
+from wireproof.conformance.commands.closing_report import HARNESS, INTERRUPTED, RESULTS, USAGE, exit_code
 from wireproof.conformance.commands.output_options import open_page, output_options, recorded_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import ended_by_signals
-from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
 from wireproof.conformance.report.ci_files import write_ci_files
@@ -124,7 +123,7 @@ class _SdkTest:
             except KeyboardInterrupt:
                 return self._interrupted()
             comparison = compare(baseline, self.records, known_cases(self.suite, run.asked), self.suite.clauses)
-            code = self._code(comparison)
+            code = exit_code(self.records, comparison)
             if self._folder:
                 self._folder.finish(run.summary(self.records, code), self.records)
         where = replace_older(self.options["out"], self.working) if self.working else None
@@ -229,13 +228,6 @@ class _SdkTest:
             role="client",
             options=recorded_options(self.options),
         )
-
-    def _code(self, comparison: Comparison) -> int:
-        if comparison.new:
-            return FAILURES
-        if any(one["verdict"] == Verdict.HARNESS_ERROR and not one.get("not_required") for one in self.records):
-            return HARNESS
-        return STALE if comparison.is_out_of_date else PASSED
 
     def _report(self, run: Run, comparison: Comparison, code: int, where: Path | None) -> None:
         records = self.records

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from wireproof.conformance.commands.closing_report import closing_report
+from wireproof.conformance.commands.closing_report import HARNESS, INTERRUPTED, USAGE, closing_report, exit_code
 from wireproof.conformance.commands.output_options import open_page, output_options, recorded_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.resumed import earlier_results, go_on, on_full_disk, resumed, with_options_of_run
@@ -38,9 +38,9 @@ from wireproof.conformance.commands.target_options import (
 )
 from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.model.targets import Address, TargetError
-from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.model.wording import number_of
-from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
+from wireproof.conformance.report.baseline import NOTHING, BaselineError, compare, read_baseline
 from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import (
@@ -63,8 +63,6 @@ from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
 from wireproof.reference_server.server import raise_file_limit
 
-PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
-INTERRUPTED = 130
 LONG = 30.0
 """Seconds of a run from which its expected length is printed."""
 MANY = 9
@@ -106,7 +104,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation), or against a server
     that wireproof starts (--target-command).
 
-    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or no target, 3 only wireproof's own fault,
+    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or nothing tested, 3 only wireproof's own fault,
     4 the baseline lists cases that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a play.
 
     \b
@@ -192,7 +190,7 @@ class _Test:
                 return self._interrupted(len(done) + len(plan.cases), run, [*earlier, *verdicts.finish()], folder)
             records = [*earlier, *verdicts.finish()]
             comparison = compare(baseline, records, known_cases(self.suite, run.asked), self.suite.clauses)
-            code = self._code(records, comparison)
+            code = exit_code(records, comparison)
             if folder:
                 folder.finish(run.summary(records, code), records)
         if where:
@@ -372,13 +370,6 @@ class _Test:
         most = [f"most cases fail as {run.profile} {run.variant}"] if len(bad) > max(len(played) // 2, MANY) else []
         hint = undeclared_limits(self.suite, self.options["limits"], bad)
         return [*most, *([hint] if hint else [])]
-
-    def _code(self, records: list[Record], comparison: Comparison) -> int:
-        if comparison.new:
-            return FAILURES
-        if any(one["verdict"] == Verdict.HARNESS_ERROR and not one.get("not_required") for one in records):
-            return HARNESS
-        return STALE if comparison.is_out_of_date else PASSED
 
 
 def _announce(note: str) -> None:
