@@ -50,7 +50,7 @@ def test_the_command_reads_all_matrices_below_a_folder(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "throttr 1 uint8: 2 mutants, 1 subsumed here, 1 (50.0%) killed by exactly one play" in done.output
     assert "subsumed: easy (by hard)" in done.output
-    assert "2 kill matrices, 2 mutants: 1 subsumed in every matrix; 1 (50.0%) killed by exactly one case" in done.output
+    assert "2 kill matrices, 2 mutants: 1 subsumed in each; 1 (50.0%) killed by exactly one case" in done.output
 
 
 @pytest.mark.parametrize("text", [None, "{half", "[]", '{"protocol": "throttr"}', document("1").replace("thr", "x")])

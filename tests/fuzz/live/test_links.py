@@ -172,7 +172,7 @@ def test_a_wrong_server_is_found_and_replayed(tmp_path: Path) -> None:
     wrong = f"{sys.executable} {Path(__file__).with_name('wrong_server.py')} {{}} {{port}} {' '.join(PSRT)}"
     dies = wrong.replace("{}", "dies")
     with ServerProcess(parse_command(dies)) as server, LiveTarget(FuzzContext(*PSRT), None, server) as live:
-        campaign = Campaign(live, seed=2, limits=CampaignLimits(runs=WITHIN, findings=1, shrink_s=0.3))
+        campaign = Campaign(live, seed=2, limits=CampaignLimits(runs=WITHIN, findings=1, shrink_s=3.0))
         (found,) = campaign.run()
         finding, kept = keep_found(found, live.context, tmp_path, "", "", 2)
 
