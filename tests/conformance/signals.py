@@ -9,9 +9,16 @@ from contextlib import contextmanager
 
 @contextmanager
 def sigint_inherited(handler: signal.Handlers) -> Iterator[None]:
-    """Let processes that are started inside inherit SIGINT as `handler`, whoever started the tests."""
-    before = signal.signal(signal.SIGINT, handler)
+    """Let processes that are started inside inherit SIGINT as `handler`, whoever started the tests.
+
+    They inherit SIGHUP as by default, also where the tests run under `nohup`, which ignores it.
+    """
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, handler),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, earlier in before.items():
+            signal.signal(one, earlier)
