@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import ssl
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,7 @@ from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.processes import ServerProcess, parse_command
+from wireproof.conformance.run.processes import ServerProcess, parse_command, signals_handled
 from wireproof.conformance.run.runner import DEFAULT_RESTARTS, Settings
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Suite
@@ -30,6 +29,8 @@ from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
 SIMULATION = "simulation"
 LOG = "target.log"
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+TOGETHER = 1.0
+"""Seconds in which several of them are one: `timeout` and some CI systems signal a process and its group."""
 LIMITS = {name: value for name, value in DEFAULT_PARAMETERS.items() if name != "TOLERANCE"}
 OPTIONS = (
     click.option(
@@ -139,16 +140,13 @@ def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
 
 
 def _interrupter() -> Callable[..., None]:
-    """Return what does what Ctrl-C does, also where SIGINT is ignored (of what a script starts with `&`) or handled.
-
-    The signals of one second are one: `timeout` and some CI systems signal a process and its group.
-    """
+    """Return a handler that does what Ctrl-C does, also where SIGINT is ignored (as by a script's `&`) or handled."""
     first: float | None = None
 
     def interrupt(*_: object) -> None:
         nonlocal first
         now = time.monotonic()
-        if first is not None and now < first + 1.0:
+        if first is not None and now < first + TOGETHER:
             return
         first = now
         if not callable(signal.getsignal(signal.SIGINT)):
@@ -164,17 +162,9 @@ def ended_by_signals() -> Iterator[None]:
 
     One that is ignored when wireproof starts (`nohup`) stays so.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     handled = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
-    interrupt = _interrupter()
-    before = {one: signal.signal(one, interrupt) for one in handled}
-    try:
+    with signals_handled(handled, _interrupter()):
         yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 def settings_of(options: Mapping[str, Any], suite: Suite, target: Target) -> Settings:

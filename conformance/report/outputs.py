@@ -10,7 +10,6 @@ import json
 import os
 import re
 import signal
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -25,6 +24,7 @@ from wireproof.conformance.report.bundle import write_bundles
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.report.console import cause_lines, differing, named, score
 from wireproof.conformance.report.run_page import write_page
+from wireproof.conformance.run.processes import signals_handled
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind, causes_of
@@ -35,6 +35,7 @@ NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 
 
 JOURNAL = "pending.jsonl"
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 UNFINISHED = "it is under way, or was killed"
 INTERRUPTED = "it was interrupted"
 
@@ -97,11 +98,12 @@ class RunFolder:
     def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:
         """Write run.json, bundles and page of these records; remove the journal of a run that was not cut short.
 
+        No signal ends this, which takes a second or two: people press Ctrl-C again, and half of a page is worth nothing.
         Raises `OutputError`.
         """
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        with _undisturbed(), reporting_file_errors(path):
+        with signals_handled(ENDING, signal.SIG_IGN), reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             if records:
                 bundles = write_bundles(self.folder, summary, records)
@@ -109,20 +111,6 @@ class RunFolder:
                 write_page(self.folder, load_suite(summary["protocol"]), summary, kept, bundles)
             if summary.get("finished_at") is not None:
                 (self.folder / JOURNAL).unlink(missing_ok=True)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let no signal end what takes a second or two: people press Ctrl-C again, and half of a page is worth nothing."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 def is_incomplete(folder: Path) -> bool:

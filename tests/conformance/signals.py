@@ -6,6 +6,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from wireproof.conformance.run.processes import signals_handled
+
 
 @contextmanager
 def sigint_inherited(handler: signal.Handlers) -> Iterator[None]:
@@ -13,12 +15,5 @@ def sigint_inherited(handler: signal.Handlers) -> Iterator[None]:
 
     They inherit SIGHUP as by default, also where the tests run under `nohup`, which ignores it.
     """
-    before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, handler),
-        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_DFL),
-    }
-    try:
+    with signals_handled([signal.SIGINT], handler), signals_handled([signal.SIGHUP], signal.SIG_DFL):
         yield
-    finally:
-        for one, earlier in before.items():
-            signal.signal(one, earlier)

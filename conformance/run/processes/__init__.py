@@ -1,10 +1,11 @@
-"""Processes that wireproof starts: servers under test, and modules of this installation."""
+"""Processes that wireproof starts: servers under test, modules of this installation; and signals of its own."""
 
 from __future__ import annotations
 
 from wireproof.conformance.run.processes.modules import module_command, module_environment
 from wireproof.conformance.run.processes.process_tree import Usage
 from wireproof.conformance.run.processes.servers import ServerProcess, StartError, parse_command, running_server
+from wireproof.conformance.run.processes.signals import signals_handled
 
 __all__ = [
     "ServerProcess",
@@ -14,4 +15,5 @@ __all__ = [
     "module_environment",
     "parse_command",
     "running_server",
+    "signals_handled",
 ]
