@@ -98,7 +98,7 @@ class RunFolder:
     def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:
         """Write run.json, bundles and page of these records; remove the journal of a run that was not cut short.
 
-        No signal ends this, which takes a second or two: people press Ctrl-C again, and half of a page is worth nothing.
+        No signal ends it, since it takes a second or two: people press Ctrl-C again, and half a page is worth nothing.
         Raises `OutputError`.
         """
         path = self.folder / "run.json"
