@@ -13,7 +13,7 @@ import click
 from wireproof.command_table import COMMANDS, EXTRAS, FORMER, MAINTAINING
 from wireproof.protocols.registry import MissingExtraError
 
-USAGE = 2
+USAGE, INTERRUPTED = 2, 130
 NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EPIPE, errno.EFBIG, errno.EDQUOT)
 """Errors of a standard output that takes no more."""
 
@@ -61,6 +61,11 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         command.main(args=sys.argv[1:], prog_name="wireproof")
+    except SystemExit as ending:
+        if ending.code == INTERRUPTED:  # nothing is left to end, and a second Ctrl-C would take the exit code away
+            for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(one, signal.SIG_IGN)
+        raise
     except OSError as error:
         if error.errno not in NOT_WRITTEN or error.filename is not None:
             raise

@@ -11,7 +11,6 @@ from typing import Any
 import click
 from rich.console import Console
 
-from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.clause_sentences import sentence_of
@@ -23,7 +22,7 @@ from wireproof.conformance.run.durability.lives import ProcessLives
 from wireproof.conformance.run.durability.load import under_threads
 from wireproof.conformance.run.durability.promises import counted
 from wireproof.conformance.run.durability.scenarios import SCENARIOS, ScenarioResult, carried_out
-from wireproof.conformance.run.processes import ServerProcess, StartError, parse_command
+from wireproof.conformance.run.processes import ServerProcess, StartError, ended_by_signals, parse_command
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.documents import CaseError
 from wireproof.conformance.verdict.records import now_text

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 import click
 
-from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.interop.captured_verdicts import JUDGED
 from wireproof.conformance.interop.live_proxy import LiveProxy, SeenTraffic, listening
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
@@ -17,6 +16,7 @@ from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.monitor.monitor import Monitor
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.run.probe import AUTO, ProbeError, Spoken, ask_spoken, no_connection
+from wireproof.conformance.run.processes import ended_by_signals, run_until_ended
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.protocols import protocol, protocol_names
 
@@ -63,7 +63,7 @@ def command(
     proxy = LiveProxy(to, lambda: Monitor(known, spoken.profile, spoken.variant), report)
     try:
         with ended_by_signals(), suppress(KeyboardInterrupt):
-            asyncio.run(_serve(proxy, at, to, name, spoken, seconds))
+            run_until_ended(_serve(proxy, at, to, name, spoken, seconds))
     except OSError as error:
         raise click.UsageError(f"cannot listen at {listen}: {error.strerror or error}") from None
     click.echo(_closing(proxy.tally))

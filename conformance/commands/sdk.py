@@ -16,7 +16,6 @@ from wireproof.conformance.commands.closing_report import HARNESS, INTERRUPTED, 
 from wireproof.conformance.commands.output_options import open_page, output_options, recorded_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.selection_options import list_cases, selection_options
-from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.model.wording import number_of
@@ -27,6 +26,7 @@ from wireproof.conformance.report.console import LiveProgress, closing_line, con
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunFolder
 from wireproof.conformance.run.bounds import time_is_over
+from wireproof.conformance.run.processes import ended_by_signals, run_until_ended, signals_ignored
 from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
@@ -119,9 +119,10 @@ class _SdkTest:
         baseline = read_baseline(path) if path else NOTHING
         with ExitStack() as stack:
             try:
-                run = asyncio.run(self._play(stack))
+                run = run_until_ended(self._play(stack))
             except KeyboardInterrupt:
-                return self._interrupted()
+                with signals_ignored():
+                    return self._interrupted()
             comparison = compare(baseline, self.records, known_cases(self.suite, run.asked), self.suite.clauses)
             code = exit_code(self.records, comparison)
             if self._folder:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import ssl
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.processes import ServerProcess, parse_command, signals_handled
+from wireproof.conformance.run.processes import ServerProcess, ended_by_signals, parse_command
 from wireproof.conformance.run.runner import DEFAULT_RESTARTS, Settings
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Suite
@@ -28,9 +26,6 @@ from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
 
 SIMULATION = "simulation"
 LOG = "target.log"
-ENDING = (signal.SIGTERM, signal.SIGHUP)
-TOGETHER = 1.0
-"""Seconds in which several of them are one: `timeout` and some CI systems signal a process and its group."""
 LIMITS = {name: value for name, value in DEFAULT_PARAMETERS.items() if name != "TOLERANCE"}
 OPTIONS = (
     click.option(
@@ -137,34 +132,6 @@ def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
         return ServerProcess(parsed, log=folder / LOG if folder else None, ready_timeout=options["ready_timeout"])
     except OSError as error:
         raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
-
-
-def _interrupter() -> Callable[..., None]:
-    """Return a handler that does what Ctrl-C does, also where SIGINT is ignored (as by a script's `&`) or handled."""
-    first: float | None = None
-
-    def interrupt(*_: object) -> None:
-        nonlocal first
-        now = time.monotonic()
-        if first is not None and now < first + TOGETHER:
-            return
-        first = now
-        if not callable(signal.getsignal(signal.SIGINT)):
-            raise KeyboardInterrupt
-        signal.raise_signal(signal.SIGINT)
-
-    return interrupt
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP do what Ctrl-C does: the server is ended, too, and run.json written.
-
-    One that is ignored when wireproof starts (`nohup`) stays so.
-    """
-    handled = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
-    with signals_handled(handled, _interrupter()):
-        yield
 
 
 def settings_of(options: Mapping[str, Any], suite: Suite, target: Target) -> Settings:

@@ -53,7 +53,7 @@ from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
-from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.run.processes import StartError, run_until_ended, signals_ignored
 from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import Plan, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
@@ -187,7 +187,8 @@ class _Test:
             try:
                 self._play(plan, verdicts)
             except KeyboardInterrupt:
-                return self._interrupted(len(done) + len(plan.cases), run, [*earlier, *verdicts.finish()], folder)
+                with signals_ignored():
+                    return self._interrupted(len(done) + len(plan.cases), run, [*earlier, *verdicts.finish()], folder)
             records = [*earlier, *verdicts.finish()]
             comparison = compare(baseline, records, known_cases(self.suite, run.asked), self.suite.clauses)
             code = exit_code(records, comparison)
@@ -387,5 +388,4 @@ def _run_loop(main: Any) -> None:
         factory: Any = import_module("uvloop").new_event_loop
     except ImportError:
         factory = None
-    with asyncio.Runner(loop_factory=factory) as runner:
-        runner.run(main)
+    run_until_ended(main, factory)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -24,7 +23,7 @@ from wireproof.conformance.report.bundle import write_bundles
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.report.console import cause_lines, differing, named, score
 from wireproof.conformance.report.run_page import write_page
-from wireproof.conformance.run.processes import signals_handled
+from wireproof.conformance.run.processes import signals_ignored
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind, causes_of
@@ -35,7 +34,6 @@ NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 
 
 JOURNAL = "pending.jsonl"
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 UNFINISHED = "it is under way, or was killed"
 INTERRUPTED = "it was interrupted"
 
@@ -98,12 +96,11 @@ class RunFolder:
     def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:
         """Write run.json, bundles and page of these records; remove the journal of a run that was not cut short.
 
-        No signal ends it, since it takes a second or two: people press Ctrl-C again, and half a page is worth nothing.
-        Raises `OutputError`.
+        No signal ends it. Raises `OutputError`.
         """
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        with signals_handled(ENDING, signal.SIG_IGN), reporting_file_errors(path):
+        with signals_ignored(), reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             if records:
                 bundles = write_bundles(self.folder, summary, records)

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from wireproof.conformance.commands.target_options import ended_by_signals
+from wireproof.conformance.run.processes import ended_by_signals
 from wireproof.fuzz.commands.options import PROTOCOLS
 from wireproof.protocols.registry import MissingExtraError
 

@@ -1,6 +1,7 @@
 """`wireproof test --target-command`: a server started for the run, restarted when it dies, gone at the end."""
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -224,20 +225,26 @@ def test_interrupted_it_leaves_no_process(
     assert len(errors.splitlines()) == 1
 
 
-def test_signals_that_come_together_are_one(mine: str, tmp_path: Path) -> None:
-    """As `timeout` sends them: to the process, and to its group."""
+@pytest.mark.parametrize(("how", "pauses"), [(signal.SIGTERM, (0.01, 0.01, 0.0)), (signal.SIGINT, (0.03, 0.0))])
+def test_signals_that_come_together_are_one(
+    mine: str, tmp_path: Path, how: signal.Signals, pauses: tuple[float, ...]
+) -> None:
+    """As `timeout` sends them, to the process and to its group; and as people press Ctrl-C."""
     options = (*NAMED, "--out", str(tmp_path), "--jobs", "1")
-    with start("--target-command", f"{REFERENCE} --port {{port}} {mine}", *options) as process:
+    with (
+        sigint_inherited(signal.SIG_DFL),
+        start("--target-command", f"{REFERENCE} --port {{port}} {mine}", *options) as process,
+    ):
         records = tmp_path / "records.jsonl"
         while process.poll() is None and not (records.exists() and records.read_bytes().count(b"\n") > 50):
             time.sleep(0.01)
-        for pause in (0.01, 0.01, 0.0):
-            process.send_signal(signal.SIGTERM)
+        for pause in pauses:
+            process.send_signal(how)
             time.sleep(pause)
         _, errors = process.communicate(timeout=30)
 
     assert process.returncode == 130
-    assert "wireproof: interrupted: " in errors
+    assert re.search(r"^wireproof: interrupted: \d+ of \d+ cases played; records in ", errors, re.MULTILINE)
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["partial"]
 
 
