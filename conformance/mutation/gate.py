@@ -2,8 +2,8 @@
 
 Nothing is recorded here. A full matrix replays every recording on every mutant; the gate plays one case on most
 mutants, which costs less than recording the suite once. Where the kept case does not kill, or none is kept, the cases
-follow by their distance: those that cite the first clause the mutant breaks, those that cite any, those of its clause
-groups, all others, and last all of them in this order under the other segmentations.
+follow by their distance: those that cite the first clause the mutant breaks, those that cite any, the same under the
+other segmentations; then those of its clause groups, all others, and last these under the other segmentations.
 
 A conforming variant must pass every case, and there is no first kill to stop at. The gate plays every Nth case on
 each, starting at another case for each variant; the full matrix plays all.
@@ -106,6 +106,8 @@ def _by_distance(run: MutationRun, mutant: Mutant, last: str) -> Iterator[Case]:
     kept = [case for case in cases if case.id == name]
     known = [case for case in [*kept, *run.segmented_cases(kept)] if case.segmentation == segmentation]
     yield from known
-    nearest = sorted(cases, key=distance)
-    yield from (case for case in nearest if case not in known)
-    yield from (case for case in run.segmented_cases(nearest) if case not in known)
+    ordered = sorted(cases, key=distance)
+    citing = sum(distance(case) < 2 for case in ordered)
+    for some in (ordered[:citing], ordered[citing:]):
+        yield from (case for case in some if case not in known)
+        yield from (case for case in run.segmented_cases(some) if case not in known)

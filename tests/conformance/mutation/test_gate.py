@@ -44,6 +44,16 @@ def test_the_last_killing_case_comes_first_and_others_follow_when_it_kills_no_mo
     assert other.killer == found.killer
 
 
+def test_other_segmentations_of_cases_that_cite_its_clauses_come_before_cases_of_others() -> None:
+    topics = ("robustness", "query", "get", "set", "list")
+    suite = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in topics))
+    run = MutationRun(suite, "7.3.2", "uint16", jobs=1)
+    (found,) = run_gate(run, [KNOWN["channel-unanswered-at-half-close"]], {})
+
+    assert found.killer == "robustness/each-kind-by-itself|half-closed"
+    assert found.played < len(run.recorded.plan.cases)
+
+
 def test_a_mutant_that_survives_and_a_conforming_variant_that_is_failed_are_complaints() -> None:
     elsewhere = next(
         one for one in KNOWN.values() if one.clauses and all(clause.startswith("THR-PURGE") for clause in one.clauses)
