@@ -19,6 +19,8 @@ from wireproof.reference_server.service import Peer, Service, Session
 
 ServiceFactory = Callable[[VirtualClock], Service]
 FIRST_PORT = 40_000
+HIGH_WATER = 1 << 16
+"""Bytes that wait for a client that does not read, beyond which its server is to write nothing more."""
 TLS_HANDSHAKE = b"\x16"
 """The first byte of what a client says that begins TLS: some servers know TLS by it."""
 
@@ -26,7 +28,8 @@ TLS_HANDSHAKE = b"\x16"
 class _Wire:
     """One simulated connection: what the server wrote and whether it closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, unread: bool = False) -> None:
+        """`unread`: as in `Open`; only then does what the server wrote pile up."""
         self.session: Session | None = None
         self.written: list[bytes] = []
         self.closed = False
@@ -34,6 +37,7 @@ class _Wire:
         self.inside: list[bytes] | None = None
         """What the server, which goes on inside TLS, wrote so far; None once our side does, too, or without TLS."""
         self._first = b""
+        self._unread, self._waiting, self._is_full = unread, 0, False
 
     def write(self, data: bytes) -> None:
         """Keep what the server says."""
@@ -42,6 +46,20 @@ class _Wire:
         else:
             self.audit.came(data)
             self.written.append(data)
+            self._waiting += len(data)
+            if self._unread and not self._is_full and self._waiting > HIGH_WATER and self.session is not None:
+                self._is_full = True
+                self.session.pause_writing()
+
+    def taken(self) -> bytes:
+        """Return what the server wrote, and let it write again if it was to write nothing more."""
+        data = b"".join(self.written)
+        self.written.clear()
+        self._waiting = 0
+        if self._is_full and not self.closed and self.session is not None:
+            self._is_full = False
+            self.session.resume_writing()
+        return data
 
     def close(self) -> None:
         self.closed = True
@@ -139,8 +157,8 @@ class Simulation:
     def perform(self, action: Action) -> Answer:
         """Carry out one action of a player."""
         match action:
-            case Open(name, _, transport, _, listener):
-                return self._open(name, listener, is_stream=transport == "stream")
+            case Open(name, _, transport, unread, listener):
+                return self._open(name, listener, is_stream=transport == "stream", unread=unread)
             case Write(name, data, apart):
                 wire = self._wires[name]
                 return wire.audit.checked(action, self._write(wire, data, apart or 0.0))
@@ -157,11 +175,11 @@ class Simulation:
             case ReadUsage():
                 return self._answer(Kind.MEASURED)
 
-    def _open(self, name: str, listener: str, *, is_stream: bool) -> Answer:
+    def _open(self, name: str, listener: str, *, is_stream: bool, unread: bool) -> Answer:
         port = FIRST_PORT + self._opened
         self._opened += 1
         if is_stream:
-            self._wires[name] = wire = _Wire()
+            self._wires[name] = wire = _Wire(unread=unread)
             peer = Peer("tcp", "127.0.0.1", port, wire.secure, listener)
             wire.session = self._service.connect(peer, wire.write, wire.close)
         else:
@@ -199,9 +217,7 @@ class Simulation:
                 break
             self._clock.advance_to(following)
         if wire.written:
-            data = b"".join(wire.written)
-            wire.written.clear()
-            return self._answer(Kind.RECEIVED, data)
+            return self._answer(Kind.RECEIVED, wire.taken())
         return self._answer(Kind.ENDED if wire.closed else Kind.SILENT)
 
     def _secure(self, name: str) -> Answer:

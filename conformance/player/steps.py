@@ -74,9 +74,12 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
     """
     if not isinstance(step, Step):
         raise SymbolError("a choice of steps that was not made")
-    outer = talk.clause, talk.given
+    outer = talk.clause, talk.given, talk.timeout
     talk.reply_to = talk.field = ""
     talk.clause, talk.given = step.clause or talk.clause, talk.given or step.given
+    if step.within is not None:
+        seconds = float(talk.symbols.number(step.within, "within"))
+        talk.timeout = min(talk.timeout, seconds + 2 * talk.way.round_trip)
     on = talk.symbols.filled(step.on)
     for verb in step.verbs:
         try:
@@ -85,7 +88,7 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
             if not step.or_closed or on not in talk.lines or talk.lines[on].ended is None:
                 raise
             talk.lines[on].may_be_closed = True
-    talk.clause, talk.given = outer
+    talk.clause, talk.given, talk.timeout = outer
 
 
 def _carried_out(talk: CaseConnections, verb: Verb, on: str) -> ActionGenerator[None]:

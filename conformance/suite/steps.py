@@ -248,6 +248,8 @@ class Step(Typed, frozen=True):
     """A precondition: when it fails the case is untestable."""
     or_closed: bool = False
     """The target may close the connection before all that is expected came."""
+    within: Number | None = None
+    """Seconds in which each message that is expected must come, where they are fewer than those of the run."""
 
 
 class StepChoice(Choice, frozen=True, tag=True):

@@ -87,7 +87,11 @@ def _step(step: Step) -> dict[str, Node]:
                 found["observe"] = _mapping({**labels, **{name: one for name, one in ends.items() if one is not None}})
             case _:
                 found.update(_fields(verb))
-    beside: dict[str, Node] = {"on": step.on if step.on != "a" else None, "clause": step.clause}
+    beside: dict[str, Node] = {
+        "on": step.on if step.on != "a" else None,
+        "clause": step.clause,
+        "within": as_written(step.within),
+    }
     beside["given"] = step.given or None
     found.update({name: one for name, one in beside.items() if one is not None})
     return {**found, **({"or_closed": True} if step.or_closed else {})}

@@ -75,4 +75,17 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("Subscriptions.add", 'order = vars(self).setdefault("order", [])',
                  "if text not in self.of(who): order.append((who, text))",
                  "if len(order) > 16: self.remove(*order.pop(0))")),
+    mutant("slow-reader-ends-its-session", "Who reads too slowly loses its control socket, too.",
+           "MESSAGE-14 MESSAGE-15",
+           edit("PsrtSession.too_slow", "self.end()",
+                "client = self.client; self.end(); [one.end() for one in list(self.state.sessions) if one.client is "
+                "client]")),
+    mutant("slow-reader-burns-its-token", "Who read too slowly gets no other data socket.", "MESSAGE-15",
+           edit("PsrtSession.too_slow", "self.end()", "client = self.client; self.end(); client.is_spent = True")),
+    mutant("slow-reader-loses-messages", "Messages beyond what waits for a slow reader are left out.", "MESSAGE-13",
+           edit("Feed.push", "self._too_slow()", "pass")),
+    mutant("slow-reader-gets-no-more", "Who read too slowly once keeps its data socket and gets nothing more on it.",
+           "MESSAGE-13", edit("Feed.push", "self._too_slow()", "self.stop()")),
+    mutant("slow-queue-stuck", "What waits for a slow reader is not written when it reads again.", "MESSAGE-13 BEACON-2",
+           edit("Feed.resume", "self._is_held = False", "return")),
 )  # fmt: skip

@@ -192,3 +192,11 @@ def test_whoever_expects_a_push_uses_the_clauses_about_pushes() -> None:
     assert "PUSH" in with_push.place.asked
     assert without.place is not None
     assert without.place.asked == {"INSERT"}
+
+
+def test_what_is_expected_may_have_to_come_sooner_than_the_run_waits() -> None:
+    step = {"send": INSERT, "expect": "refused", "within": 0.5}
+
+    assert play(step, reads=[b"\0"]).verdict is Verdict.PASS
+    assert play(step).got == "nothing in 0.5 s"
+    assert play({**step, "within": 60}).got == "nothing in 2 s"
