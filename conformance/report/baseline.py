@@ -26,6 +26,7 @@ __all__ = [
 
 SHOWN = 10
 """Cases that a line names."""
+LINE = "the id of a case or clause, then nothing, 'passes sometimes' or a # and the reason"
 SOMETIMES = "passes sometimes"
 HEAD = "# Known failures: a case or clause a line, `passes sometimes` after one that is not always wrong, # reason\n"
 
@@ -106,8 +107,11 @@ class Comparison:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Return what the file forgives; `BaselineError` when it cannot be read."""
-    found = (_entry(line) for line in _lines(path))
+    """Return what the file forgives; `BaselineError` when it cannot be read, or a line is none."""
+    found = [_entry(line) for line in _lines(path)]
+    for number, one in enumerate(found, 1):
+        if one is not None and len(one.name.split()) != 1:
+            raise BaselineError(f"{path} line {number}: expected {LINE}; got {one.name!r}")
     return Baseline({one.name: one for one in found if one is not None})
 
 

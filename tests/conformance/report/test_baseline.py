@@ -114,3 +114,15 @@ def test_the_commands_write_and_prune(tmp_path: Path) -> None:
     assert "removed query/fields" not in pruned
     assert "# ours" in Path(file).read_text()
     assert CliRunner().invoke(command, ["baseline", "prune", str(tmp_path / "none"), good]).exit_code == 2
+
+
+@pytest.mark.parametrize("line", ["what somebody wrote down", "query/status: known", "query/status sometimes # racy"])
+def test_a_line_that_is_none_is_named_with_what_was_expected(tmp_path: Path, line: str) -> None:
+    file, run = tmp_path / "known", run_in(tmp_path / "a", *ALL)
+    file.write_text(f"# ours\nquery/status passes sometimes # racy\n{line}\n")
+    done = CliRunner().invoke(command, ["baseline", "prune", str(file), run])
+
+    assert done.exit_code == 2
+    assert f"{file} line 3: expected the id of a case or clause, " in done.stderr
+    assert line.partition("#")[0].strip() in done.stderr
+    assert file.read_text().endswith(f"{line}\n")
