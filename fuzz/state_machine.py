@@ -21,11 +21,10 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Setting, StepFailure
-from wireproof.fuzz.store_input import StepReader, opening
+from wireproof.fuzz.store_input import StepReader, after_restart, opening
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, RestartStep, Step
 from wireproof.fuzz.strategies import dialogues, holding, requests, room
 from wireproof.protocols import Request
-from wireproof.reference_server.model import LastingModel
 
 try:
     from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -235,12 +234,8 @@ class LinkedMachine(Machine):
         if self.over or chance:
             return
         self.do(RestartStep(is_killed))
-        self.open_all()
-        asking = next((one for one in self.check.connections if self.check.client_of(one).settled), None)
-        if asking is not None and isinstance(self.check.model, LastingModel):
-            for one in self.check.model.kept_shown_by():
-                if asking in self.check.connections:
-                    self.do(RequestStep(asking, (one,)))
+        for step in after_restart(self.check, opening(self.setting.context)):
+            self.do(step)
 
     ask_about_one_name = ask = ask_with_a_known_id = None  # type: ignore[assignment]
     wait = wait_until_something_is_due = come_or_go = None  # type: ignore[assignment]

@@ -7,11 +7,12 @@ depends on earlier messages, bytes draw requests instead (`drawn_requests`), and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from functools import cache
 from random import Random
 
+from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
 from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
 from wireproof.fuzz.drawn_requests import RequestDrawing
@@ -28,15 +29,17 @@ from wireproof.fuzz.store_steps import (
     HeldStep,
     PartsStep,
     RequestStep,
+    RestartStep,
     Step,
     describe_step,
 )
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
+from wireproof.reference_server.model import LastingModel
 from wireproof.reference_server.registry import has_server_model
 
-__all__ = ["StepReader", "check", "contexts", "described", "opening", "seeds"]
+__all__ = ["StepReader", "after_restart", "check", "contexts", "described", "opening", "seeds"]
 
 KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 """Operations; values below KNOWN_ID send a request.
@@ -56,7 +59,7 @@ SMALL = 0x40
 MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
 IS_SMALL = "the server has low limits and does little at a time"
-LEFT_OUT, TWICE, WAITS_FIRST, CHANGED = 1, 2, 3, 4
+LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST = 1, 2, 3, 4, 5, 6
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
 IN_PARTS = 3
 """Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
@@ -75,6 +78,8 @@ LINKED = "abcdef"
 """Names of connections of several links: the first one is of the first link, and so on, in turn."""
 ANOTHER_LINK = 0xE0
 """A byte from it on gives a connection another link."""
+RESTARTS = 14
+"""COME_OR_GO by such upper bits, or higher ones, ends a server that keeps something, and starts it again."""
 UNGREETED = 0xE0
 """A byte from it on leaves a new connection without the usual greeting."""
 
@@ -152,6 +157,8 @@ class StepReader:
         return self._check.connections[which % len(self._check.connections)]
 
     def _come_or_go(self, which: int) -> Step:
+        if which >= RESTARTS and isinstance(self._check.model, LastingModel):
+            return RestartStep(is_killed=bool(which & 1))
         names = LINKED if self._check.context.by_state else CONNECTIONS
         name, there = names[which % len(names)], self._check.connections
         if name not in there:
@@ -211,13 +218,15 @@ def check(name: str, data: bytes, mutant: str | None = None) -> None:
     `mutant` names a mutant of the server; None is the correct server.
     """
     if len(data) >= 2:
-        _play(_prepared(name, data, mutant), data)
+        found = _prepared(name, data, mutant)
+        with closing(found.transport):
+            _play(found, data)
 
 
 def described(name: str, data: bytes) -> InputDescription:
     """Return profile, variant and the steps up to the one that breaks something, as text."""
     found = _prepared(name, data, None)
-    with suppress(Exception), ending():
+    with closing(found.transport), suppress(Exception), ending():
         _play(found, data)
     context = found.context
     done = tuple(map(describe_step, found.done))
@@ -227,7 +236,8 @@ def described(name: str, data: bytes) -> InputDescription:
 def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
     context = contexts(name)[(data[0] & ~(RECORDED | SMALL)) % len(contexts(name))]
     is_small = bool(data[0] & SMALL)
-    transport = InProcess(context.name, context.profile, context.variant, mutant=mutant, is_small=is_small)
+    made, lasts = (context.name, context.profile, context.variant), keeps_anything(name)
+    transport = InProcess(*made, mutant=mutant, is_small=is_small, is_lasting=lasts)
     return StoreCheck(context, transport, tolerance_ns=0, shared=False)
 
 
@@ -240,6 +250,9 @@ def _play(found: StoreCheck, data: bytes) -> None:
         if step is None:
             break
         known = len(found.connections)
+        if isinstance(step, RestartStep):
+            _restart(found, step)
+            continue
         found.do(step)
         if isinstance(step, ConnectStep) and len(found.connections) > known and steps.greets():
             found.do(RequestStep(step.connection, found.model.greeting(step.link)))
@@ -256,17 +269,40 @@ def _opened(found: StoreCheck, data: bytes) -> bool:
 
 
 def _replay(found: StoreCheck, steps: StepReader) -> None:
-    """Play a conversation of the vectors; a byte for each step leaves it out, doubles it or waits before it."""
+    """Play a conversation of the vectors.
+
+    A byte for each step leaves it out, doubles it, or waits or starts the server again before it.
+    """
     codec = found.context.symbols.codec
     for step in steps.conversation():
         how = steps.variation()
         if how == WAITS_FIRST and not isinstance(step, AdvanceStep):
             found.do(AdvanceStep(until_due(found, 0, 0)))
+        if how in (RESTARTED_FIRST, KILLED_FIRST) and isinstance(found.model, LastingModel):
+            _restart(found, RestartStep(how == KILLED_FIRST))
         if isinstance(step, RequestStep):
             step = with_ids(step, found.known_ids, codec)
             step = steps.changed(step) if how == CHANGED else step
         for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
             found.do(step)
+
+
+def _restart(found: StoreCheck, step: RestartStep) -> None:
+    lines = {one: found.link_of(one) for one in found.connections}
+    found.do(step)
+    for one in after_restart(found, lines):
+        found.do(one)
+
+
+def after_restart(found: StoreCheck, lines: Mapping[str, str]) -> Iterator[Step]:
+    """Yield steps that open connections (name -> link) and ask for what the server kept; each is to be done at once."""
+    for name, link in lines.items():
+        yield ConnectStep(name, link)
+        if name in found.connections:
+            yield RequestStep(name, found.model.greeting(link))
+    asking = next((one for one in found.connections if found.client_of(one).settled), None)
+    if asking is not None and isinstance(found.model, LastingModel):
+        yield from (RequestStep(asking, (one,)) for one in found.model.kept_shown_by())
 
 
 def opening(context: FuzzContext) -> dict[str, str]:
@@ -288,6 +324,8 @@ def seeds(name: str) -> Iterator[bytes]:
         for at, steps in enumerate(conversation_steps(context.name, context.profile, context.variant)):
             head = bytes([RECORDED | number | _small(at + number)]) + at.to_bytes(2, "little")
             yield head
+            if keeps_anything(name):  # before the last step, and with room for more after it
+                yield head + bytes(len(steps) - 1) + bytes([KILLED_FIRST - at % 2])
             if (at + number) % len(contexts(name)) == 0:
                 yield from _changed(context, head, steps, changed)
         if context.by_state:

@@ -94,6 +94,12 @@ class ZeroPadded(Typed, frozen=True):
     zero_padded: Literal[True]
 
 
+class Utf8(Typed, frozen=True):
+    """The bytes are UTF-8."""
+
+    utf8: Literal[True]
+
+
 class Size(Typed, frozen=True):
     """The number of bytes."""
 
@@ -218,6 +224,7 @@ ValueMatcher = (
     | StartsWith
     | Padded
     | ZeroPadded
+    | Utf8
     | Size
     | Is
     | ReadsAs

@@ -40,6 +40,7 @@ from wireproof.conformance.suite.pattern_types import (
     StartsWith,
     Unlike,
     Unseen,
+    Utf8,
     ZeroPadded,
 )
 from wireproof.conformance.suite.symbols import Saved, SymbolError, Symbols
@@ -236,8 +237,9 @@ def _match_bytes(matcher: Matcher, found: bytes, symbols: Symbols, field: str) -
             text = symbols.data(value)
             return "" if found == text.ljust(len(found), b"\0") else f"{describe(text)}, zero padded"
         case ZeroPadded():
-            fits = b"\0" not in found.rstrip(b"\0")
-            return "" if fits else "with nothing but zero bytes after the first one"
+            return "with nothing but zero bytes after the first one" if b"\0" in found.rstrip(b"\0") else ""
+        case Utf8():
+            return "" if found.decode(errors="ignore").encode() == found else "UTF-8"
         case Size(wanted):
             return match_value(wanted, len(found), symbols, "size") and f"of size {as_written(wanted)}"
     raise _unfit(matcher, found, field)

@@ -134,4 +134,4 @@ class HookHandlers:
 
 
 def _error(what: str, topic: bytes) -> Error:
-    return Error(b"%s: %s" % (what.encode(), topic[:100]))
+    return Error(f"{what}: {topic[:100].decode(errors='replace')}".encode())

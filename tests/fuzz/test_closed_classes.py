@@ -10,8 +10,9 @@ import pytest
 from tests.fuzz.planting import plant
 from wireproof.fuzz import transport_input
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.store_input import CHANGED_SINCE, RECORDED, check, seeds
+from wireproof.fuzz.store_input import CHANGED_SINCE, KILLED_FIRST, RECORDED, RESTARTED_FIRST, check, described, seeds
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
+from wireproof.reference_server.namechan.store import Store
 from wireproof.reference_server.stream_session import StreamSession
 from wireproof.reference_server.throttr.record_requests import RecordRequests
 from wireproof.reference_server.throttr.state import State
@@ -57,6 +58,21 @@ def test_a_profile_that_no_model_follows(monkeypatch: pytest.MonkeyPatch) -> Non
 
     with pytest.raises(InvariantError, match=r"of twino-3\.0\.0 standard: expected"):
         check_unmodelled_profiles("tmqp")
+
+
+def test_ids_that_begin_again_when_the_server_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs of the store never ended a server; the first that did showed an Error of ours that was no UTF-8."""
+    some = [one for one in seeds("namechan") if one[-1] in (RESTARTED_FIRST, KILLED_FIRST)]
+    plant(monkeypatch, Store, "queues", "max(last or 0, position)", "last or 0")
+
+    with pytest.raises(InvariantError):
+        check_all(check, "namechan", some)
+
+
+def test_bytes_end_a_server_that_keeps_something() -> None:
+    drawn = [one for one in seeds("namechan") if not one[0] & RECORDED][:40]
+
+    assert any("and starts again" in step for one in drawn for step in described("namechan", one).steps)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("written-byte-by-byte", "Frames are written byte by byte.",
           edit("StreamSession.flush", "self._write(data)", "[self._write(data[at : at + 1]) for at in range(len(data))]")),
     legal("other-errors", "Errors have another text.",
-          edit("_error", 'return Error(b"%s: %s" % (what.encode(), topic[:100]))', 'return Error("nön".encode())')),
+          edit("_error", "{what}: {topic[:100].decode(errors='replace')}", "nön")),
     legal("small-chunks", "Replays are read by one message at a time.",
           edit("store.Store.read", "wanted = (topic, first, CHUNK)", "wanted = (topic, first, 1)")),
     legal("topic-ids-from-1000", "Topic ids begin at 1000.",

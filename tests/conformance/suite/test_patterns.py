@@ -68,11 +68,17 @@ def test_each_matcher_of_numbers(matcher: Any, fits: bool) -> None:
         ({"padded": "value"}, True), ({"padded": "valu"}, False), ("value", False), ({"hex": "76616c75650000"}, True),
         ({"starts_with": "val"}, True), ({"starts_with": "al"}, False), ({"size": 7}, True), ({"size": 6}, False),
         ({"size": {"at_least": 8}}, False), ({"not": {"padded": "x"}}, True), ({"one_of": ["@v", "x"]}, True),
-        ({"padded": {"fill": 0x76, "size": 1}}, False),
+        ({"padded": {"fill": 0x76, "size": 1}}, False), ({"utf8": True}, True), ({"not": {"utf8": True}}, False),
     ],
 )  # fmt: skip
 def test_each_matcher_of_bytes(matcher: Any, fits: bool) -> None:
     assert fits is matches({"GET_REPLY": {"value": matcher}}, GET, v=GET.value)
+
+
+def test_what_is_no_utf_8_is_told() -> None:
+    cut = GetReply(ttl_type=4, ttl=59, value="€".encode()[:2])
+
+    assert not matches({"GET_REPLY": {"value": {"utf8": True}}}, cut)
 
 
 @pytest.mark.parametrize(
