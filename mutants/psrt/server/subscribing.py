@@ -155,6 +155,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("ControlRequests.unsubscribe", "self._state.subscriptions.remove(_client(session), mask)",
                 "[self._state.subscriptions.remove(_client(session), one) for one in "
                 "self._state.subscriptions.of(_client(session)) if one.startswith(mask)]")),
+    mutant("unsubscribe-not-from-everything", "The mask # alone stays subscribed when it is unsubscribed.",
+           "UNSUBSCRIBE-4 SUBSCRIBE-19", first("Subscriptions._unlink", 'if mask == ("#",): return')),
     mutant("unsubscribe-of-masks-does-nothing", "UNSUBSCRIBE of a mask is answered and takes nothing back.",
            "UNSUBSCRIBE-4 UNSUBSCRIBE-9 UNSUBSCRIBE-10",
            edit("ControlRequests.unsubscribe", "self._state.subscriptions.remove(_client(session), mask)",
