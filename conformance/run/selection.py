@@ -34,6 +34,9 @@ def parse(expression: str, ids: Container[str] = ()) -> Test:
     """
     if (whole := expression.strip().lower()) in ids:
         return lambda text: whole in text.split()
+    if parts := _alternatives(whole, ids):
+        tests = [parse(one, ids) for one in parts]
+        return lambda text: any(test(text) for test in tests)
     tokens = _TOKEN.findall(expression)
     try:
         test, rest = _either([_Id(one) if one.lower() in ids else one for one in tokens], expression)
@@ -42,6 +45,14 @@ def parse(expression: str, ids: Container[str] = ()) -> Test:
     if rest:
         raise SelectionError(f"-k: expected 'and', 'or' or the end, got {rest[0]!r} in {expression!r}")
     return test
+
+
+def _alternatives(whole: str, ids: Container[str]) -> list[str]:
+    """Return what `-k` given several times joins, where one of it is an id: ids may hold parentheses. Else nothing."""
+    parts = whole[1:-1].split(") or (") if whole.startswith("(") and whole.endswith(")") else []
+    known = [one in ids for one in parts]
+    balanced = all(is_id or one.count("(") == one.count(")") for is_id, one in zip(known, parts, strict=True))
+    return parts if len(parts) > 1 and any(known) and balanced else []
 
 
 def _either(tokens: list[str], whole: str) -> tuple[Test, list[str]]:

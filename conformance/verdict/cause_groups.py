@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ from wireproof.conformance.verdict.record_facts import (
     signature,
     size_of,
 )
-from wireproof.conformance.verdict.sdk_causes import disturbers, sdk_keys
+from wireproof.conformance.verdict.sdk_causes import SdkKeys, is_connecting, shown_as_played
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -77,22 +77,35 @@ class Group:
         """Let all of another group follow from this one."""
         self.follow += [*other.shows, *other.follow]
 
-    def sort(self) -> None:
+    def sort(self, order: Mapping[int, int]) -> None:
         """Put the smallest play first, one of a MUST before one of a MAY; of an SDK before one of a SHOULD, too.
 
-        What an SDK does wrong in plain requests shows again in streams, which are about something else.
+        What an SDK does wrong in plain requests shows again in streams, which are about something else. What it does
+        wrong wherever it is asked for that is best shown by what was played first (`order`, by `id`), of a connection
+        by a case that opens it step by step.
         """
         ends = self.kind in (CauseKind.DEATH, CauseKind.HANG)
         late = (Level.SHOULD, Level.MAY) if all(one.get("role") == "client" for one in self.shows) else (Level.MAY,)
-        self.shows.sort(key=lambda one: (one["level"] in late, ends and not is_about_its_request(one), size_of(one)))
+        if all(map(shown_as_played, self.shows)):
+            self.shows.sort(key=lambda one: (is_connecting(one) and not one.get("step"), order[id(one)]))
+        else:
+            self.shows.sort(
+                key=lambda one: (
+                    "beside" in extra_of(one),
+                    one["level"] in late,
+                    ends and not is_about_its_request(one),
+                    size_of(one),
+                )
+            )
         self.follow.sort(key=size_of)
 
 
 def grouped(bad: Sequence[Record]) -> list[Group]:
     """Return groups of the records that neither passed nor are unsupported; each is in one of them."""
     groups = _Grouping(bad).made()
+    order = {id(one): number for number, one in enumerate(bad)}
     for group in groups:
-        group.sort()
+        group.sort(order)
     return groups
 
 
@@ -149,9 +162,9 @@ class _Grouping:
             return key
 
         held: dict[tuple[object, ...], int] = {}
-        disturbed = disturbers(records)
+        of_sdk = SdkKeys(records)
         for one in records:
-            for key in sdk_keys(one, disturbed.get(one.get("record_id", ""))) or shared_keys(one):
+            for key in of_sdk.of(one) or shared_keys(one):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, Group] = {}
         for one in sorted(records, key=size_of):

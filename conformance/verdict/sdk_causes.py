@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.verdict.record_facts import asked_in, extra_of, is_lost
+from wireproof.conformance.verdict.record_facts import asked_in, extra_of, is_lost, place_of, plain
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
-__all__ = ["disturbers", "sdk_keys", "with_spoiled"]
+__all__ = ["SdkKeys", "is_connecting", "shown_as_played", "with_spoiled"]
 
 ALWAYS = re.compile(r"(?![0-9a-f… ]+$|.*[{\d])[^\d]+")
 """What is expected of every request alike: no bytes, no values."""
@@ -26,6 +26,8 @@ MOST_SPOIL = 3
 UNREPORTED = "the event message"
 NONE = "none in "
 A_RESULT, AN_ERROR = "the result ", "the error "
+DIFFER, REPORTS = "they differ at byte", "then it reports "
+CONNECTED = "a connection"
 GOES_WRONG = (Verdict.FAIL, Verdict.LENIENT, Verdict.HANG)
 RESTS = {"rests_on", "held_back", "lost", "spoils"}
 """What says where a play follows from, or that it shows a cause."""
@@ -38,6 +40,7 @@ def with_spoiled(records: Sequence[Record]) -> list[Record]:
     Such a play asks for that request and then for something else, and for nothing more. Where most requests seem to
     spoil the next answer, it is that one which is read wrongly, and nothing is reported.
     """
+    records = _without_false_spoils(records)
     found: dict[str, Record] = {}
     for one in sorted(records, key=lambda one: len(asked_in(one))):
         if name := extra_of(one).get("spoils"):
@@ -45,6 +48,23 @@ def with_spoiled(records: Sequence[Record]) -> list[Record]:
     if len(found) > MOST_SPOIL:
         return list(records)
     return [_spoiled(one, found) for one in records]
+
+
+def _without_false_spoils(records: Sequence[Record]) -> list[Record]:
+    """Return the records; an answer that goes wrong where nothing else was asked for was spoilt by no other."""
+    alone = {extra_of(one).get("reply_to") for one in records if _asks_alone(one) and one["verdict"] in GOES_WRONG}
+    found = []
+    for one in records:
+        extra = extra_of(one)
+        if "spoils" in extra and extra.get("reply_to") in alone:
+            one = {**one, "extra": {name: value for name, value in extra.items() if name != "spoils"}}
+        found.append(one)
+    return found
+
+
+def _asks_alone(record: Record) -> bool:
+    """Say whether a play of an SDK asked for one kind of request, and stopped at it."""
+    return record.get("role") == "client" and asked_in(record) == {extra_of(record).get("reply_to")}
 
 
 def _spoiled(record: Record, found: Mapping[str, Record]) -> Record:
@@ -58,16 +78,65 @@ def _spoiled(record: Record, found: Mapping[str, Record]) -> Record:
     return record
 
 
-def disturbers(records: Iterable[Record]) -> Mapping[str, str]:
+class SdkKeys:
+    """What the failures and hangs of an SDK share with others of their causes."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        found = [one for one in records if one.get("role") == "client"]
+        self._disturbed = _disturbers(found)
+        self._opened = {_error_of(one): place_of(one) for one in found if _is_opening(one)}
+        self._unsent = {_error_of(one): str(extra_of(one)["reply_to"]) for one in found if _is_unsent(one)}
+
+    def of(self, record: Record) -> Sequence[Key]:
+        """Return what a failure or hang shares with others of its cause; nothing where no rule is its own."""
+        if record.get("role") != "client":
+            return ()
+        extra = extra_of(record)
+        if is_lost(record):
+            return [("lost",)]
+        for name in ("misread", "spoils"):
+            if extra.get(name):
+                return [(name, extra[name])]
+        if is_connecting(record):
+            error = plain(record["got"])
+            return [("sent", *opened) if (opened := self._opened.get(error)) else ("connects", error)]
+        if (disturber := self._disturbed.get(record.get("record_id", ""))) is not None:
+            return [("behind", disturber)]
+        if record["verdict"] == Verdict.HANG:
+            return [("busy", name) for name in asked_in(record)] if extra.get("hang", {}).get("busy") else []
+        if record.get("byte") is not None and (missing := self._unsent.get(_error_of(record))):
+            return [("sent", missing, "")]
+        return _keys_of_a_failure(record)
+
+
+def _error_of(record: Record) -> str:
+    """Return the error that was reported instead of a request that was not sent, without its numbers; "" for none."""
+    _, reports, error = str(record["got"] or "").partition(REPORTS)
+    return plain(error) if reports else ""
+
+
+def _is_opening(record: Record) -> bool:
+    """Say whether an SDK sent something else while it connected, before it was asked for anything."""
+    return record.get("byte") is not None and place_of(record) is not None and not asked_in(record)
+
+
+def _is_unsent(record: Record) -> bool:
+    """Say whether nothing was asked for but one request, which ended with an error and was not sent."""
+    return record.get("byte") == 0 and _asks_alone(record) and bool(_error_of(record))
+
+
+def _disturbers(records: Iterable[Record]) -> Mapping[str, str]:
     """Return record_id -> the answer that explains why an SDK went wrong within a stream of answers.
 
     Either the answer at which it went wrong is read wrongly after others, or the one before it ends at another place.
     The answer that explains most of these plays is taken for all that it explains, then the next. Where answers spoil
-    the next of their own kind, and several kinds do, it is none of them: the SDK reads no stream.
+    the next of their own kind, and several kinds do, it is none of them: the SDK reads no stream. A field that is
+    wrong where nothing came before is no matter of streams.
     """
-    left = {
-        one["record_id"]: _pair(one) for one in records if one.get("role") == "client" and extra_of(one).get("behind")
-    }
+    records = list(records)
+    always = {place_of(one) for one in records if not extra_of(one).get("behind") and extra_of(one).get("field")}
+    streams = [one for one in records if extra_of(one).get("behind") and place_of(one) not in always]
+    left = {one["record_id"]: _pair(one) for one in streams}
     if len({one for one, other in left.values() if one == other}) >= SEVERAL:
         return dict.fromkeys(left, ANY)
     found: dict[str, str] = {}
@@ -80,39 +149,49 @@ def disturbers(records: Iterable[Record]) -> Mapping[str, str]:
     return found
 
 
-def sdk_keys(record: Record, disturber: str | None) -> Sequence[Key]:
-    """Return what a failure or hang of an SDK shares with others of its cause; nothing where no rule is its own.
-
-    `disturber`: what `disturbers` says of it.
-    """
-    if record.get("role") != "client":
-        return ()
-    extra = extra_of(record)
-    if is_lost(record):
-        return [("lost",)]
-    for name in ("misread", "spoils"):
-        if extra.get(name):
-            return [(name, extra[name])]
-    if disturber is not None:
-        return [("behind", disturber)]
-    if record["verdict"] == Verdict.HANG:
-        return [("busy", name) for name in asked_in(record)] if extra.get("hang", {}).get("busy") else []
-    return _keys_of_a_failure(record)
-
-
 def _keys_of_a_failure(record: Record) -> Sequence[Key]:
     extra, expected, got = extra_of(record), str(record["expected"] or ""), str(record["got"] or "")
-    if expected.startswith(UNREPORTED) and got.startswith(NONE):
+    if _is_unreported(record):
         return [("unreported",)]
     if ALWAYS.fullmatch(expected):
         return [("always", record["blamed"], expected)]
     if expected.startswith(A_RESULT) and got.startswith(AN_ERROR) and extra.get("reply_to"):
-        return [("error", extra["reply_to"], re.sub(r"\d+", "#", got))]
+        error = re.sub(r"\d+", "#", got)
+        return [("error", extra["reply_to"], error), ("error", plain(expected), error)]
+    if _is_sent_wrongly(record):
+        return [("sent", extra["reply_to"], extra["field"])]
     if not extra.get("field"):
         return ()
     place = extra["reply_to"], extra["field"]
     same_field = [("field", *place)] if expected.startswith(("result.", "event.")) else []
     return [("clause", record["blamed"], *place), *same_field]
+
+
+def shown_as_played(record: Record) -> bool:
+    """Say whether plays like this one show their cause the better the earlier they were played.
+
+    They are about what any case needs: a connection, a request that is sent, a push that is told of.
+    """
+    if record.get("role") != "client":
+        return False
+    return is_connecting(record) or _is_unreported(record) or _is_sent_wrongly(record)
+
+
+def is_connecting(record: Record) -> bool:
+    """Say whether an SDK did not connect."""
+    return record.get("role") == "client" and record["expected"] == CONNECTED
+
+
+def _is_unreported(record: Record) -> bool:
+    return str(record["expected"] or "").startswith(UNREPORTED) and str(record["got"] or "").startswith(NONE)
+
+
+def _is_sent_wrongly(record: Record) -> bool:
+    """Say whether a request was sent otherwise than it should be, or left out; not where the connection was gone."""
+    extra = extra_of(record)
+    if record.get("byte") is None or not extra.get("reply_to") or ALWAYS.fullmatch(str(record["expected"] or "")):
+        return False
+    return bool(extra.get("field")) or not asked_in(record) or _asks_alone(record) or DIFFER in str(record["got"])
 
 
 def _pair(record: Record) -> tuple[str, str]:

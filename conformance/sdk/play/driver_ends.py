@@ -26,6 +26,10 @@ ENOUGH = 4
 """Cases in which something was not done, and none in which it was, after which others that ask for it are held back."""
 SPOILS = "spoils"
 """What a record keeps of a request after which the next answer went wrong."""
+REQUESTS = "requests"
+"""The topic of cases about what an SDK sends: how it reads the answers is not what they are about."""
+BESIDE = "beside"
+"""What a record keeps of a play that went wrong in something that its case is not about."""
 A_PUSH = "the event message"
 """What is expected where a push is to be reported."""
 A_MESSAGE = b'"event": "message"'
@@ -80,7 +84,16 @@ def signature_of(outcome: Outcome) -> Signature | None:
     return None
 
 
-def spoils(case: Case, outcome: Outcome) -> str:
+def with_what_it_shows(case: Case, outcome: Outcome) -> Outcome:
+    """Return the outcome of a case with what it shows beside its verdict: `SPOILS`, `BESIDE`."""
+    if request := _spoils(case, outcome):
+        outcome = replace(outcome, extra={**outcome.extra, SPOILS: request})
+    if case.topic == REQUESTS and outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None:
+        outcome = replace(outcome, extra={**outcome.extra, BESIDE: True})
+    return outcome
+
+
+def _spoils(case: Case, outcome: Outcome) -> str:
     """Return the request after which a case that only asks, one thing after the other, stopped; "" where it did not.
 
     The request itself was answered well, so what it leaves of its answer is in the way of the next one.

@@ -142,6 +142,7 @@ class SdkOperations:
         expected = self.equivalence.written(filled, sealed=step.sealed)
         at = first_difference(expected, got.data)
         wanted, came = shown(expected, at), shown(got.data, at)
+        self.sent_otherwise(step, filled, got.messages, at, ended=expected.startswith(got.data))
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
             self._unable(answer, [one.request for one in connection.due])
@@ -154,8 +155,26 @@ class SdkOperations:
             silent = not got.ended and not got.data
             how = "it closed the connection" if got.ended else "no more in time"
             raise Stopped(Verdict.HANG if silent else Verdict.FAIL, wanted, f"{came}, then {how}", byte=at)
-        self._blame(step, self._field_unlike(filled, got.messages) or self._field_at(filled, at))
         raise Stopped(Verdict.FAIL, wanted, f"{came}: they differ at byte {at}", byte=at)
+
+    def sent_otherwise(
+        self,
+        step: AskStep | ReceiveStep,
+        requests: Sequence[Request],
+        messages: Sequence[Message],
+        at: int,
+        *,
+        ended: bool,
+    ) -> None:
+        """Note which of the requests was not sent as it should be, by its first wrong byte, and blame its field.
+
+        `ended`: nothing came at that byte.
+        """
+        number, inside = self._request_at(requests, at)
+        self.at = replace(self.at, reply_to=requests[number].NAME)
+        if not ended and not self._is_missing(requests, messages, number):
+            field = self._field_unlike(requests, messages) or field_at(self.script.codec, requests[number], inside)
+            self._blame(step, field)
 
     def _field_unlike(self, requests: Sequence[Request], messages: Sequence[Message]) -> str:
         """Return the first field that came with another value, where a byte holds several; "" where it is unknown."""
@@ -168,22 +187,28 @@ class SdkOperations:
                 return str(name)
         return ""
 
-    def _field_at(self, requests: Sequence[Request], at: int) -> str:
-        """Return the field of the requests in which byte `at` lies."""
-        for one in requests:
+    def _request_at(self, requests: Sequence[Request], at: int) -> tuple[int, int]:
+        """Return which of the requests byte `at` belongs to, and where in it that byte is; the last one's if none."""
+        for number, one in enumerate(requests):
             try:
                 size = len(self.script.codec.encode(one))
             except LocalProtocolError:
-                return ""
-            if at < size:
-                return field_at(self.script.codec, one, at)
+                return number, at
+            if at < size or number == len(requests) - 1:
+                return number, at
             at -= size
-        return ""
+        return 0, at
 
-    def _blame(self, step: Answering, field: str) -> None:
+    @staticmethod
+    def _is_missing(requests: Sequence[Request], messages: Sequence[Message], number: int) -> bool:
+        """Say whether one of the requests was left out: what came in its place is the next one."""
+        return number + 1 < len(requests) and list(messages[number : number + 1]) == [requests[number + 1]]
+
+    def _blame(self, step: Answering | ReceiveStep, field: str) -> None:
         """Blame the clause of a field, where the step names one."""
         self.at = replace(self.at, field=field)
-        self.clause = step.blame.get(field, self.clause)
+        if not isinstance(step, ReceiveStep):
+            self.clause = step.blame.get(field, self.clause)
 
     def judge(
         self, held: SdkConnection, connection: InFlight, step: Answering, pieces: Sequence[ReplyPiece]

@@ -191,6 +191,7 @@ class SdkConnections:
         if got.data != expected and not got.alike:
             at = first_difference(expected, got.data)
             detail = shown(got.data, at)
+            self.operations.sent_otherwise(step, requests, got.messages, at, ended=expected.startswith(got.data))
             if got.answered is not None and connect_call is not None:
                 answer = yield from self.operations.reported(connect_call)
                 detail += f", then it reports {error_text(answer) or 'that it is connected'}"

@@ -19,12 +19,11 @@ from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverPro
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
 from wireproof.conformance.sdk.play.driver_ends import (
     LOST,
-    SPOILS,
     HopelessThings,
     detail_of,
     signature_of,
-    spoils,
     with_driver_end,
+    with_what_it_shows,
 )
 from wireproof.conformance.sdk.play.performer import Performer, play_live
 from wireproof.conformance.sdk.play.sdk_player import MISREAD, SdkPlayer
@@ -41,7 +40,7 @@ from wireproof.protocols import Message, protocol
 
 __all__ = ["RESTARTS", "SdkPlan", "in_order", "load_sdk_suite", "play_cases", "sdk_cases"]
 
-FIRST, LAST = ("requests",), ("combinations", "sizes")
+FIRST, LAST = ("opening", "requests"), ("combinations", "sizes")
 """Topics that are played first, so that what passes is known, and last: what they put together is known by then."""
 RESTARTS = 50
 LATE = 0.3
@@ -182,6 +181,8 @@ class CasesInTurn:
         self._known = KnownCauses(restarts)
         self._hopeless = HopelessThings()
         self._restarts = 0
+        self._failed_before = False
+        """Whether the case that was played last on this process failed, and is reported already."""
         self._before: Played | None = None
         """The case that passed last on this process; it is not reported yet."""
         self._closes = True
@@ -215,10 +216,10 @@ class CasesInTurn:
             outcome, stuck = await self._without_the_last(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
-        if request := spoils(case, outcome):
-            outcome = replace(outcome, extra={**outcome.extra, SPOILS: request})
+        outcome = with_what_it_shows(case, outcome)
         self._hopeless.played(case, outcome)
         crash_signature = signature_of(outcome)
+        self._failed_before = outcome.verdict in (Verdict.FAIL, Verdict.LENIENT)
         if crash_signature is not None and not outcome.extra.keys() & {"closing", LOST}:
             self._known.found(crash_signature, detail_of(outcome), case)
         ends = self._keep(Played(case, outcome, began))
@@ -257,13 +258,17 @@ class CasesInTurn:
     async def _whose(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
         """Find out which case a driver died of: this one, or the one before it, late. Return what this one is worth."""
         before, detail = self._before, detail_of(outcome)
-        if before is None or not await self._again(f"after {case.id}", signature_of(outcome), detail, keep=True):
+        if before is None and not self._failed_before:
+            return outcome, True
+        if not await self._again(f"after {case.id}", signature_of(outcome), detail, keep=True):
             return outcome, True
         again, stuck = await _played(
             self._plan, self._driver, case, f"{tag}again-", self.one_at_a_time, closes=self._closes
         )
         if again.verdict is Verdict.CRASH:
             return again, True
+        if before is None:  # What died late of a case that failed is that failure's doing.
+            return again, stuck
         if signature_of(outcome) in self._die_late:
             self._before = replace(before, outcome=self._late(before, outcome))
             return again, stuck

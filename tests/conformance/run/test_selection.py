@@ -40,6 +40,14 @@ def test_expressions(expression: str, fits: bool) -> None:
     assert parse(expression)("insert/ttl lives its ttl c-1") is fits
 
 
+@pytest.mark.parametrize("text", ["list/names.k[0](x) a list", "query/b another", "get/max*(n+1) a get"])
+def test_ids_with_brackets_are_alternatives_to_words(text: str) -> None:
+    ids = {"list/names.k[0](x)", "get/max*(n+1)", "query/c"}
+
+    assert parse("(list/names.k[0](x)) or (query/b or nothing) or (get/MAX*(n+1))", ids)(text)
+    assert not parse("(query/c) or (nowhere)", ids)(text)
+
+
 @pytest.mark.parametrize(
     ("expression", "fits"),
     [

@@ -132,3 +132,56 @@ def test_a_cause_of_an_sdk_is_shown_by_a_must_before_a_smaller_play_of_a_should(
     plain = of_sdk("status/purge", level="MUST", blamed="C-2", **same)
 
     assert grouped(after, plain) == [["status/purge", "next/purge"]]
+
+
+def test_a_field_that_is_sent_wrongly_is_one_cause_shown_by_the_case_that_was_played_first() -> None:
+    same = {"place": ("SET", "value_size"), "byte": 6, "expected": "05056b", "got": "05046b: they differ at byte 6"}
+    plain = of_sdk("set/values", sent=99, asked="SET", blamed="C-2", **same)
+    binary = of_sdk("set/binary", sent=1, asked="SET", blamed="C-4", **same)
+    stream = of_sdk("after/set", "lenient", level="SHOULD", asked="QUERY SET", blamed="C-5", **same)
+
+    assert grouped(plain, binary, stream) == [["set/values", "set/binary", "after/set"]]
+
+
+def test_a_request_that_ends_with_an_error_unsent_is_one_cause_also_where_others_come_first() -> None:
+    error = {"place": ("GET", ""), "byte": 0, "expected": "06016b", "got": "nothing, then it reports refused: at 21"}
+    alone = [of_sdk("get/keys", asked="GET", **error), of_sdk("get/reply", asked="GET", blamed="C-2", **error)]
+    in_turn = of_sdk("kinds", asked="SET GET", blamed="C-3", **error)
+    gone = {**error, "got": "nothing, then it reports closed: bad descriptor"}
+
+    assert grouped(*alone, in_turn, of_sdk("gone", asked="SET GET", blamed="C-4", **gone)) == [
+        ["get/keys", "get/reply", "kinds"],
+        ["gone"],
+    ]
+
+
+def test_an_sdk_that_never_connects_has_one_cause_shown_by_a_case_that_opens_the_connection() -> None:
+    refused = {"place": None, "expected": "a connection"}
+    plain = [of_sdk(name, blamed=name, got=f"refused: 127.0.0.1:{at}", **refused) for at, name in enumerate("AB")]
+    by_hand = of_sdk("open/token", step=5, got="refused: 127.0.0.1:9", **refused)
+
+    assert grouped(*plain, by_hand) == [["open/token", "A", "B"]]
+
+
+def test_an_sdk_that_does_not_connect_for_what_it_sends_then_has_one_cause() -> None:
+    connecting = of_sdk("publish", got="refused: denied", place=None, expected="a connection", blamed="C-3")
+    wrong = {"place": ("LOGIN", "size"), "asked": "", "byte": 0, "expected": "0100"}
+    login = of_sdk("open/login", step=2, got="0001, then it reports refused: denied", **wrong)
+
+    assert grouped(connecting, login) == [["open/login", "publish"]]
+
+
+def test_an_answer_that_is_wrong_where_nothing_else_was_asked_for_is_spoilt_by_no_other() -> None:
+    wrong = {"place": ("STATS", "reads"), "expected": "result.rows.0.reads '1' (the server sent 01)", "got": "'NaN'"}
+    spoilt = of_sdk("list/names", asked="LIST STATS", sent=99, extra={"spoils": "LIST"}, blamed="C-4", **wrong)
+    stream = of_sdk("after", asked="QUERY STATS", sent=99, extra={"behind": "QUERY"}, blamed="C-5", **wrong)
+
+    assert grouped(spoilt, of_sdk("stats", asked="STATS", **wrong), stream) == [["stats", "after", "list/names"]]
+
+
+def test_one_error_instead_of_one_result_is_one_cause_whatever_was_asked_for() -> None:
+    error = {"expected": "the result {'status': True} (the server sent 01)", "got": "the error other: length 1"}
+    about_bytes = of_sdk("insert", place=("INSERT", ""), sent=1, extra={"beside": True}, **error)
+    about_status = of_sdk("status/purge", place=("PURGE", ""), blamed="C-5", **error)
+
+    assert grouped(about_bytes, about_status) == [["status/purge", "insert"]]

@@ -139,6 +139,14 @@ async def test_a_driver_that_dies_of_the_case_before_is_that_cases_crash() -> No
 
 
 @in_a_loop
+async def test_a_driver_that_dies_of_a_case_that_failed_does_not_fail_the_next_one() -> None:
+    slow = [{"wait": 0.3}, *QUERY]
+    found = await played("dies-late", {"sdk-test/guilty": [{**PURGE, "refused": True}], "sdk-test/slow": slow})
+
+    assert [(one["case"], one["verdict"]) for one in found] == [("sdk-test/guilty", "fail"), ("sdk-test/slow", "pass")]
+
+
+@in_a_loop
 async def test_a_driver_that_dies_after_the_last_case_has_a_guilty_one() -> None:
     (found,) = await played("dies-late", {"sdk-test/last": [{**PURGE, "answer": "ok"}]})
 

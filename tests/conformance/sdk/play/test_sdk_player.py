@@ -17,6 +17,7 @@ from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.suite.cases import Case, load_suite, sdk_cases_in
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
+from wireproof.protocols.throttr.requests import Get
 
 QUERY = bytes.fromhex("02016b")
 FOUND = {"quota": "7", "ttl_type": "seconds", "ttl": "60"}
@@ -286,3 +287,27 @@ def test_an_api_that_reports_nothing_of_a_status_is_judged_by_its_bytes() -> Non
     outcome, _ = play(status, nothing)
     assert (outcome.verdict, outcome.observed) == (Verdict.PASS, "reports nothing")
     assert play(more, nothing)[0].verdict is Verdict.FAIL
+
+
+def got_instead(data: bytes, *messages: Any) -> Answers:
+    def answers(action: act.Action) -> Any:
+        return act.Got(data, messages=messages) if isinstance(action, act.Receive) else honest(action)
+
+    return answers
+
+
+def test_the_request_that_is_sent_wrongly_is_named_also_where_others_come_first() -> None:
+    both = {"ask": [{"QUERY": {"key": "k"}}, {"GET": {"key": "key"}}], "answer": ["refused", "refused"]}
+    outcome, _ = play(case(both), got_instead(QUERY + bytes.fromhex("06036b6579")[:2] + b"kex"))
+
+    assert outcome.place is not None
+    assert (outcome.place.reply_to, outcome.place.field, outcome.byte) == ("GET", "key", 7)
+
+
+def test_a_request_that_is_left_out_is_no_wrong_field_of_it() -> None:
+    asked = [{"QUERY": {"key": "k"}}, {"GET": {"key": "key"}}]
+    get = Get(b"key")
+    outcome, _ = play(case({"ask": asked, "answer": ["refused", "refused"]}), got_instead(b"\6\3key", get))
+
+    assert outcome.place is not None
+    assert (outcome.place.reply_to, outcome.place.field) == ("QUERY", "")
