@@ -38,7 +38,7 @@ __all__ = [
 LARGE = 1 << 7
 """From here on a number is large enough that two failures which read it at one place have one cause."""
 VARIES = re.compile(r"0x[0-9a-fA-F]+|\d+|b'[^']*'|\"[^\"]*\"")
-WAITED = "waited"
+WAITED, ENDS = "waited", ("closed", "reset")
 SILENT, SILENCE = "silent", re.compile(r"nothing (in|beyond) ")
 
 
@@ -174,8 +174,13 @@ def size_of(record: Record) -> tuple[bool, int, int, int, str]:
 
 
 def is_lost(record: Record) -> bool:
-    """Say whether an SDK waited on after its connection had ended."""
-    return bool(record["verdict"] == Verdict.HANG and extra_of(record).get("lost"))
+    """Say whether an SDK waited on after its connection had ended, or reported a result then."""
+    if record["verdict"] == Verdict.HANG:
+        return bool(extra_of(record).get("lost"))
+    if record.get("role") != "client" or not str(record["got"] or "").startswith("the result "):
+        return False
+    ended = any(one["direction"] == "event" and one["text"] in ENDS for one in record["exchange"])
+    return ended and str(record["expected"] or "").startswith("an error")
 
 
 def manner_of(record: Record) -> str:

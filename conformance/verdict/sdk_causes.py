@@ -93,7 +93,7 @@ class SdkKeys:
             return ()
         extra = extra_of(record)
         if is_lost(record):
-            return [("lost",)]
+            return [("lost", record["verdict"] == Verdict.HANG or plain(record["got"]))]
         for name in ("misread", "spoils"):
             if extra.get(name):
                 return [(name, extra[name])]

@@ -24,7 +24,7 @@ from wireproof.protocols.throttr.replies import (
 __all__ = ["MUTANTS"]
 
 
-def _of(kind: type[Reply], change: Callable[[Any], Any]) -> Callable[[Any, Request], Reply]:
+def _of(kind: type[Reply] | tuple[type[Reply], ...], change: Callable[[Any], Any]) -> Callable[[Any, Request], Reply]:
     return lambda reply, request: change(reply) if isinstance(reply, kind) else reply
 
 
@@ -66,6 +66,10 @@ def _rows(kind: type[Reply], **change: Callable[[Any], Any]) -> Callable[[Any, R
     return _of(kind, fragments)
 
 
+def _in_32_bits(number: int) -> int:
+    return number & 0xFFFFFFFF if number < 1 << 53 else number
+
+
 def _rounded(number: int) -> int:
     return min(int(float(number)), 2**64 - 1)
 
@@ -104,6 +108,8 @@ MUTANTS = (
            client=changing(_rows(ListReply, time_point=_rounded))),
     mutant("stats-as-doubles", "The numbers of STATS go through a floating point number.", "CLIENT-3 STATS-4",
            client=changing(_of(StatsReply, lambda reply: numbers(reply, _rounded)))),
+    mutant("stats-in-32-bits", "The numbers of STATS below 2^53 are cut to 32 bits.", "CLIENT-3 STATS-4",
+           client=changing(_of(StatsReply, lambda reply: numbers(reply, _in_32_bits)))),
     mutant("channels-as-doubles", "The numbers of CHANNELS go through a floating point number.", "CLIENT-3 CHANNELS-6",
            client=changing(_of(ChannelsReply, lambda reply: numbers(reply, _rounded)))),
     mutant("subscribers-as-doubles", "The numbers of CHANNEL go through a floating point number.", "CLIENT-3 CHANNEL-6",
@@ -130,6 +136,10 @@ MUTANTS = (
            client=changing(_fragments(lambda found: tuple(changed(one, rows=one.rows[:-1]) for one in found)))),
     mutant("rows-with-wrong-names", "The names of LIST are given to its rows from the end.", "FRAGMENT-7 LIST-12",
            client=changing(_of(ListReply, lambda one: changed(one, fragments=_renamed(one.fragments))))),
+    mutant("nobody-is-absent", "CHANNEL without subscribers is reported as refused.", "CHANNEL-5",
+           client=changing(_of(ChannelReply, lambda one: one if one.subscribers else Status(False)))),
+    mutant("empty-tables-are-absent", "STATS and CHANNELS without fragments are reported as refused.", "FRAGMENT-14",
+           client=changing(_of((StatsReply, ChannelsReply), lambda one: one if one.fragments else Status(False)))),
     mutant("info-get-and-set-swapped", "INFO has the totals of GET and SET in each other's place.", "INFO-10",
            client=changing(_of(InfoReply, lambda one: changed(one, total_get=one.total_set, total_set=one.total_get)))),
     mutant("port-big-endian", "The port of a connection is read big-endian.", "CONNECTIONS-11",

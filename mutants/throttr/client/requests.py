@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wireproof.mutants.edits import after, before, edit, first
@@ -23,6 +23,8 @@ from wireproof.protocols.throttr.requests import (
     Subscribe,
     Update,
 )
+from wireproof.reference_client.link import Link
+from wireproof.reference_client.throttr.client import Client
 
 __all__ = ["MUTANTS"]
 
@@ -42,6 +44,19 @@ def _named(change: Callable[[bytes], bytes]) -> Callable[[Any], Any]:
     return lambda request: texts(request, change, *NAMES)
 
 
+class _KeepingLink(Link):
+    """Sends a request as one of its kind with its key or channel was sent before."""
+
+    def ask(self, requests: Sequence[Request]) -> list[Any]:
+        kept = self.__dict__.setdefault("kept", {})
+        return super().ask([kept.setdefault(self._named(one), one) if self._named(one)[1] else one for one in requests])
+
+    @staticmethod
+    def _named(one: Request) -> tuple[type[Request], bytes]:
+        name: bytes = getattr(one, "key", b"") or getattr(one, "channel", b"")
+        return type(one), name
+
+
 MUTANTS = (
     mutant("insert-quota-and-ttl-swapped", "INSERT has quota and TTL in each other's place.", "INSERT-2 INSERT-4",
            client=sending(_only(Insert, lambda one: changed(one, quota=one.ttl, ttl=one.quota)))),
@@ -55,6 +70,8 @@ MUTANTS = (
            client=sending(_only(Update, lambda one: changed(one, attribute=Attribute.QUOTA)))),
     mutant("update-by-nothing-is-by-one", "UPDATE by 0 is sent as by 1.", "UPDATE-9",
            client=sending(_only(Update, lambda one: changed(one, value=one.value or 1)))),
+    mutant("requests-kept-by-name", "A request with a name that was sent before is sent as it was then.", "CLIENT-4",
+           client=type("Client", (Client,), {"link_class": _KeepingLink})),
     mutant("names-end-at-zero", "Keys and channels end at their first zero byte.", "CLIENT-4",
            client=sending(_named(lambda name: name.split(b"\0")[0]))),
     mutant("names-as-text", "Keys and channels are decoded as text and encoded again.", "CLIENT-4",

@@ -185,3 +185,14 @@ def test_one_error_instead_of_one_result_is_one_cause_whatever_was_asked_for() -
     about_status = of_sdk("status/purge", place=("PURGE", ""), blamed="C-5", **error)
 
     assert grouped(about_bytes, about_status) == [["status/purge", "insert"]]
+
+
+def test_a_result_instead_of_an_error_once_the_connection_ended_is_one_cause() -> None:
+    closed = {"at_us": 2, "connection": "a", "direction": "event", "hex": "", "text": "closed"}
+    sent = {"at_us": 1, "connection": "a", "direction": "sent", "hex": "01", "text": ""}
+    same = {"expected": "an error (closed or timeout)", "got": "the result {'status': False}", "place": ("QUERY", "")}
+    partial = of_sdk("closed/in-mid-answer", blamed="C-26", exchange=[sent, closed], **same)
+    empty = of_sdk("closed/later", blamed="C-8", exchange=[closed], **same)
+    odd = of_sdk("wrong/status", blamed="C-6", exchange=[sent], **same)
+
+    assert grouped(partial, empty, odd) == [["closed/later", "closed/in-mid-answer"], ["wrong/status"]]
