@@ -294,6 +294,7 @@ class SdkOperations:
             if found is None:
                 return
             self._textual([push])
+            self.at = FailurePlace(push.NAME, found.field, self.at.asked)
             raise Stopped(Verdict.FAIL, found.expected, found.got)
         raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
 

@@ -17,6 +17,7 @@ from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
+from wireproof.conformance.sdk.play.cut_answers import uncut
 from wireproof.conformance.sdk.play.driver_ends import (
     LOST,
     HopelessThings,
@@ -181,6 +182,7 @@ class CasesInTurn:
         self._known = KnownCauses(restarts)
         self._hopeless = HopelessThings()
         self._restarts = 0
+        self._passed: set[str] = set()
         self._failed_before = False
         """Whether the case that was played last on this process failed, and is reported already."""
         self._before: Played | None = None
@@ -216,6 +218,9 @@ class CasesInTurn:
             outcome, stuck = await self._without_the_last(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
+            self._passed.add(case.id)
+        else:
+            outcome = self._of_cuts(case, outcome)
         outcome = with_what_it_shows(case, outcome)
         self._hopeless.played(case, outcome)
         crash_signature = signature_of(outcome)
@@ -226,6 +231,13 @@ class CasesInTurn:
         if not ends and (self._driver.death is not None or (stuck and not await self._still_answers())):
             await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail_of(outcome))
         return ends
+
+    def _of_cuts(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return the outcome with the clause about segments blamed, where the same case passed uncut."""
+        clause = self._plan.suite.probe.get("segments")
+        went_wrong = outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None
+        whole = uncut(case, self._plan.cases) if clause and went_wrong else None
+        return replace(outcome, blamed=clause) if whole in self._passed else outcome
 
     async def _began(self, outcome: Outcome) -> bool:
         """Say whether a driver that hangs did anything of a case, or does anything else."""

@@ -34,6 +34,8 @@ MUTANTS = (
            edit("Client.publish_repl", "timestamp, message)", "timestamp, message[:-1])")),
     mutant("message-topic-cut", "The last byte of a message's topic is not handed on.", "CLIENT-8",
            edit("Session._pushed", "push.topic,", "push.topic[:-1],")),
+    mutant("message-topic-trimmed", "White space around a message's topic is taken off.", "CLIENT-8",
+           edit("Session._pushed", "push.topic,", "push.topic.strip(),")),
     mutant("message-priority-lost", "Every message is handed on with another priority.", "CLIENT-8",
            edit("Session._pushed", "Message(push.priority,", "Message(push.priority ^ 1,")),
     mutant("lost-is-ok", "A request after the connection was lost is reported as success.", "CLIENT-19",
