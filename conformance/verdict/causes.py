@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.suite.combinations import is_combination
 from wireproof.conformance.verdict.cause_groups import grouped
 from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.record_facts import CauseKind, asked_in, extra_of, follows, process_of, signature
@@ -101,7 +102,8 @@ class Cause:
 def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
-    What decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause,
+    What combinations alone show comes after what a case shows that somebody wrote: their clause says little. What
+    decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause,
     apart from cases that were not begun because the run or the target ended: nothing is known of them.
     """
     bad = [
@@ -113,7 +115,9 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
     return sorted((Cause(one.kind, (*one.shows, *one.follow), len(one.shows)) for one in groups), key=_rank)
 
 
-def _rank(cause: Cause) -> tuple[bool, int, int, int, str]:
-    level = min(list(Level).index(Level(one["level"])) for one in cause.records[: cause.shown_by])
+def _rank(cause: Cause) -> tuple[bool, int, int, bool, int, str]:
+    shows = cause.records[: cause.shown_by]
+    level = min(list(Level).index(Level(one["level"])) for one in shows)
     kind = list(CauseKind).index(cause.kind)
-    return bool(cause.not_required), kind, level, -len(cause.records), cause.first["case"]
+    is_combined = all(is_combination(one["case"]) for one in shows)
+    return bool(cause.not_required), kind, level, is_combined, -len(cause.records), cause.first["case"]

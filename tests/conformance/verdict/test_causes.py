@@ -64,6 +64,13 @@ def test_the_smallest_play_comes_first_and_consequences_follow() -> None:
     assert (cause.kind, cause.clause, cause.common) == (CauseKind.FAILURE, "C-1", ["INSERT", "QUERY"])
 
 
+def test_what_somebody_wrote_stands_before_what_combinations_alone_show() -> None:
+    pairs = [made(f"path/pairs-{at}", blamed="C-2", place=("GET", "")) for at in range(3)]
+    written = made("stopped", blamed="C-3", place=("LIST", "rows"), sent=99)
+
+    assert grouped(*pairs, written) == [["stopped"], [one["case"] for one in pairs]]
+
+
 def test_what_may_be_is_no_first_example_of_what_must_be() -> None:
     assert grouped(made("may", level="MAY", sent=1), made("must")) == [["must", "may"]]
 
