@@ -118,6 +118,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Operations.join", "if client not in channel.members:",
                 "if limit and len(channel.members) >= limit: return state.answer(request, client, ResultCode.LIMIT_EXCEEDED)", "if client not in channel.members:"),
            profiles=("doc",)),
+    mutant("deleted-queue-delivers", "A queue that is deleted still waits for acknowledgements, and delivers again.", "DELETE_QUEUE-1",
+           edit("Channels.remove_queue", "queue.close()", "pass"), profiles=("doc",)),
     mutant("targets-count-characters", "The size of a target that is relayed counts characters.", "FRAME-6",
            edit("Direct.send_direct", "for receiver in found:", "size = len(request.target.decode('utf-8', 'replace'))",
                 "frame = frame[:4] + bytes([size]) + frame[5:]", "for receiver in found:")),
