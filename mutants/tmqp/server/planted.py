@@ -120,6 +120,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            profiles=("doc",)),
     mutant("deleted-queue-delivers", "A queue that is deleted still waits for acknowledgements, and delivers again.", "DELETE_QUEUE-1",
            edit("Channels.remove_queue", "queue.close()", "pass"), profiles=("doc",)),
+    mutant("begins-is-holds", "A filter x* holds anywhere.", "LIST_CHANNELS-3",
+           edit("filtered", "return name.startswith(inner)", "return inner in name"), profiles=("twino-3.0.0",)),
     mutant("targets-count-characters", "The size of a target that is relayed counts characters.", "FRAME-6",
            edit("Direct.send_direct", "for receiver in found:", "size = len(request.target.decode('utf-8', 'replace'))",
                 "frame = frame[:4] + bytes([size]) + frame[5:]", "for receiver in found:")),
