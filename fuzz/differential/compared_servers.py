@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from wireproof.conformance.drivers.simulation import carried_out
+from wireproof.conformance.model.actions import Sleep
 from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
@@ -73,7 +74,7 @@ class SimulatedServer:
     version: str = "simulation"
 
     def __post_init__(self) -> None:
-        self._server = new_server(self.context, self.mutant)
+        self._begin()
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script unchanged; only the virtual time of the script passes."""
@@ -86,5 +87,10 @@ class SimulatedServer:
 
     def restart(self, why: str) -> bool:
         """Replace the server by a new one."""
-        self._server = new_server(self.context, self.mutant)
+        self._begin()
         return True
+
+    def _begin(self) -> None:
+        """Make a server that is a second old: at the first instant of its clock nothing can be past."""
+        self._server = new_server(self.context, self.mutant)
+        self._server.perform(Sleep(1.0))
