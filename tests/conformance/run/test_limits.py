@@ -78,8 +78,8 @@ def test_a_target_that_ended_is_not_asked() -> None:
     assert asyncio.run(ask()) == ({}, tuple(ASKED))
 
 
-@pytest.mark.parametrize(("at_once", "most"), [(None, 7), (3, 3), (1, 1)])
-def test_as_many_requests_are_asked_beside_one_another_as_the_target_serves(
+@pytest.mark.parametrize(("at_once", "most"), [(None, 7), (6, 3), (1, 1)])
+def test_fewer_requests_are_asked_beside_one_another_than_the_target_serves(
     monkeypatch: pytest.MonkeyPatch, at_once: int | None, most: int
 ) -> None:
     beside, peak = 0, 0
@@ -96,6 +96,24 @@ def test_as_many_requests_are_asked_beside_one_another_as_the_target_serves(
 
     assert asyncio.run(asking).found == dict.fromkeys(ASKED, 1000)
     assert peak == most
+
+
+@pytest.mark.parametrize(("at_once", "right"), [(10, True), (None, False)])
+def test_what_a_target_of_few_connections_refuses_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, at_once: int | None, *, right: bool
+) -> None:
+    """Every other question meets a target that still counts a connection which has closed."""
+    asked = dict[str, int]()
+
+    async def is_accepted(*question: Any) -> bool:
+        asked[str(question[4:])] = count = asked.get(str(question[4:]), 0) + 1
+        return count > 1 and int(question[-1]) <= 1000
+
+    monkeypatch.setattr(limits, "_is_accepted", is_accepted)
+    monkeypatch.setattr(limits, "SETTLE", 0.0)
+    asking = measured_limits(SUITE, NOWHERE, Spoken("1", "standard"), 5.0, ASSUMED, 0.0, at_once=at_once)
+
+    assert (asyncio.run(asking).found == dict.fromkeys(ASKED, 1000)) is right
 
 
 def test_what_there_was_no_time_to_find_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
