@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import by_name
-from wireproof.mutants.namechan.server import conforming, lines, planted, queues, sessions, waste
+from wireproof.mutants.namechan.server import conforming, lines, queues, sessions, waste
 from wireproof.mutants.namechan.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
@@ -17,6 +17,6 @@ DEMONSTRATION = ("ids-from-zero", "block-comments-do-not-nest")
 """The two that a demonstration shows."""
 
 MUTANTS: Mapping[str, ServerMutant] = by_name(
-    lines.MUTANTS, sessions.MUTANTS, queues.MUTANTS, planted.MUTANTS, waste.MUTANTS, conforming.CONFORMING
+    lines.MUTANTS, sessions.MUTANTS, queues.MUTANTS, waste.MUTANTS, conforming.CONFORMING
 )
 """Name -> mutant or conforming variant."""

@@ -141,4 +141,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("SexpReader._bare", "_BARE.match(data, base + self._at, end)", "__import__('re').compile(rb'[^ \\t\\n\\f\\r();]*').match(data, base + self._at, end)")),
     mutant("one-request-a-segment", "Of several lines in one segment the first is handled.", "LINE-17 PUBLISH-5 PUBLISH-1 LINE-14",
            edit("NamechanSession._work", "left -= 1", "left -= 1", "if self.is_connected and not isinstance(request, Connect): self.connection._buffer.drop()")),
+    mutant("names-trimmed", "Spaces around a name do not count.", "LINE-16",
+           edit("state.State.find", "return self.queues.get(name)", "return self.queues.get(name) or self.queues.get(name.strip())")),
+    mutant("bars-open-comments", "Two bars in a block comment open another one.", "LINE-9",
+           edit("SexpReader._block", "_BLOCK.finditer(", "__import__('re').compile(rb'#[|]|[|]#|[|][|](?!#)').finditer("),
+           edit("SexpReader._block", 'if mark[0] == b"#|" else', 'if mark[0] in (b"#|", b"||") else')),
+    mutant("any-zone", "Any two numbers are a zone.", "ACK-4", first("_zone", "return UTC")),
 )  # fmt: skip

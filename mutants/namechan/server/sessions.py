@@ -7,6 +7,8 @@ from wireproof.mutants.namechan.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
 
+REFUSED = 'self.answer(Error(f"{what}: {why}".encode()))'
+
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("any-version", "Every version is spoken.", "VERSION-2 VERSION-3",
            edit("LineHandlers.version", "if request.version == VERSION:", "if True:")),
@@ -127,4 +129,12 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("NamechanSession.connection_lost", "self.state.queues[name].unsubscribe(self)", "pass")),
     mutant("publishes-in-profile-1", "Publish is accepted without the extension.", "PUBLISH-3",
            first("NamechanSession.malformed", "if 'Publish' in error.message:", "    self.finish('Publish')", "    return"), profiles=("1",)),
+    mutant("half-lines-are-heard", "Bytes that are no line keep a client connected.", "PING-3",
+           first("NamechanSession.data_received", "self._last_input = self.state.clock.monotonic_ns()")),
+    mutant("publish-errors-first", "The Error of a Publish comes before the answers to what was asked before.", "PUBLISH-2",
+           edit("NamechanSession.refuse", REFUSED, f"self._out.insert(0, self.connection.send{REFUSED.removeprefix('self.answer')}); self.state.touched.append(self)"),
+           profiles=("1+publish",)),
+    mutant("limit-of-all-lines", "The limit of a line is that of all lines of a connection.", "LIMIT-2 LIMIT-1 LIMIT-3",
+           first("NamechanSession.data_received", "self.taken = vars(self).get('taken', 0) + len(data)",
+                 "if self.taken > 65536 and self.state.options['max_line'] == 65536 and self.name != b'' and self.is_connected: return self.end()")),
 )  # fmt: skip

@@ -8,18 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import by_name
-from wireproof.mutants.tmqp.server import (
-    conforming,
-    frames,
-    links,
-    mixed,
-    operations,
-    options,
-    planted,
-    queues,
-    rules,
-    waste,
-)
+from wireproof.mutants.tmqp.server import conforming, frames, links, mixed, operations, options, queues, rules, waste
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
@@ -34,7 +23,6 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     queues.MUTANTS,
     options.MUTANTS,
     mixed.MUTANTS,
-    planted.MUTANTS,
     links.MUTANTS,
     waste.MUTANTS,
     conforming.CONFORMING,

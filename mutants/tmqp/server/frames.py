@@ -8,6 +8,7 @@ from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
 __all__ = ["MUTANTS"]
 
 RELAYED = "FRAME-7 FRAME-8 SEND_DIRECT-1 FRAME-2"
+REPLACE = "__import__('msgspec').structs.replace"
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("ids-are-lower-case", "Client ids are taken in lower case.", "HELLO-2 HELLO-4 SEND_DIRECT-1",
            edit("Handshake._client", 'given.get(b"client-id", b"").strip()', 'given.get(b"client-id", b"").strip().lower()')),
@@ -84,4 +85,16 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("ids-cut", "What is relayed has at most 128 bytes of id.", "FRAME-6", edit("relayed", "request.id", "request.id[:128]")),
     mutant("many-forgotten", "Of the requests in one segment 200 are answered.", "ROBUSTNESS-3 RESPONSE-3",
            edit("StreamSession._follow", "elif not is_over:", "elif not is_over and False:")),
+    mutant("hops-of-the-first", "Consumers but the first get a message with one hop less.", "TTL-2",
+           edit("queue.Queue.send", "state.codec.encode(message.delivered(first=False, headers=headers))",
+                f"state.codec.encode({REPLACE}(message.delivered(first=False, headers=headers), ttl=max(1, message.ttl - 1)))")),
+    mutant("hops-of-put-backs", "What is put back loses a hop each time.", "TTL-2",
+           edit("queue.Queue._follow", "message.put_backs += 1", "message.put_backs += 1", "message.ttl = max(1, message.ttl - 1)"), profiles=("doc",)),
+    mutant("type-needs-a-name", "A Client-Type without Client-Name is lost.", "HELLO-1 SEND_DIRECT-2",
+           edit("Handshake._client", 'given.get(b"client-type", b"").strip()',
+                'given.get(b"client-type", b"").strip() if b"client-name" in given else b""')),
+    mutant("ttl-one-dropped", "A frame whose TTL is 1 is dropped.", "TTL-1", edit("TmqpSession.take", "request.ttl == 0", "request.ttl <= 1")),
+    mutant("targets-count-characters", "The size of a target that is relayed counts characters.", "FRAME-6",
+           edit("Direct.send_direct", "for receiver in found:", "size = len(request.target.decode('utf-8', 'replace'))",
+                "frame = frame[:4] + bytes([size]) + frame[5:]", "for receiver in found:")),
 )  # fmt: skip
