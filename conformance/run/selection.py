@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.verdict import Level
@@ -13,7 +13,8 @@ from wireproof.conformance.suite.names import names_like
 from wireproof.conformance.verdict.records import level_of
 
 Test = Callable[[str], bool]
-_TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+_APART = re.compile(r"[\s()]")
+"""What ends other words."""
 
 
 class SelectionError(ValueError):
@@ -26,20 +27,14 @@ class _Id(str):
     __slots__ = ()
 
 
-def parse(expression: str, ids: Container[str] = ()) -> Test:
+def parse(expression: str, ids: Collection[str] = ()) -> Test:
     """Return the predicate over a case's text (id, title, clauses); words match as substrings, without case.
 
-    A word, or the whole expression, that is one of `ids` (of cases and clauses, in small letters) matches nothing else.
+    A word that is one of `ids` (of cases and clauses, in small letters) matches nothing else.
     Raises `SelectionError` for an expression that cannot be parsed.
     """
-    if (whole := expression.strip().lower()) in ids:
-        return lambda text: whole in text.split()
-    if parts := _alternatives(whole, ids):
-        tests = [parse(one, ids) for one in parts]
-        return lambda text: any(test(text) for test in tests)
-    tokens = _TOKEN.findall(expression)
     try:
-        test, rest = _either([_Id(one) if one.lower() in ids else one for one in tokens], expression)
+        test, rest = _either(_tokens(expression, ids), expression)
     except RecursionError:
         raise SelectionError("-k: the expression is nested too deep") from None
     if rest:
@@ -47,12 +42,12 @@ def parse(expression: str, ids: Container[str] = ()) -> Test:
     return test
 
 
-def _alternatives(whole: str, ids: Container[str]) -> list[str]:
-    """Return what `-k` given several times joins, where one of it is an id: ids may hold parentheses. Else nothing."""
-    parts = whole[1:-1].split(") or (") if whole.startswith("(") and whole.endswith(")") else []
-    known = [one in ids for one in parts]
-    balanced = all(is_id or one.count("(") == one.count(")") for is_id, one in zip(known, parts, strict=True))
-    return parts if len(parts) > 1 and any(known) and balanced else []
+def _tokens(expression: str, ids: Collection[str]) -> list[str]:
+    """Return the words and parentheses of an expression; an id is one word, whatever it holds."""
+    apart = sorted(filter(_APART.search, ids), key=len, reverse=True)
+    words = [re.escape(one) + r"(?=[\s)]|$)" for one in apart]
+    found = re.findall("|".join([*words, r"[()]", r"[^\s()]+"]), expression, re.IGNORECASE)
+    return [_Id(one) if one.lower() in ids else one for one in found]
 
 
 def _either(tokens: list[str], whole: str) -> tuple[Test, list[str]]:
@@ -92,7 +87,7 @@ def _one(tokens: list[str], whole: str) -> tuple[Test, list[str]]:
                 raise SelectionError(f"-k: expected ')' in {whole!r}")
             return test, rest[1:]
         case [_Id() as name, *rest]:
-            return (lambda text: name.lower() in text.split()), rest
+            return (lambda text: f" {name.lower()} " in f" {text} "), rest
         case [word, *rest] if word not in ("and", "or", ")"):
             return (lambda text: word.lower() in text), rest
     got = repr(tokens[0]) if tokens else "the end"
@@ -163,7 +158,7 @@ def _near(suite: Suite, expression: str) -> str:
     if (whole := expression.strip().lower()) in {one.id.lower() for one in suite.cases}:
         return f"; {whole} is of another profile, variant, level or kind"
     known = [*(one.id for one in suite.cases), *suite.clauses]
-    words = [one for one in _TOKEN.findall(expression) if one not in ("and", "or", "not", "(", ")")]
+    words = [one for one in _tokens(expression, ids_of(suite)) if one not in ("and", "or", "not", "(", ")")]
     found = [name for word in words for name in names_like(word, known)]
     return f"; names like it: {', '.join(dict.fromkeys(found))}" if found else ""
 

@@ -46,6 +46,7 @@ def test_ids_with_brackets_are_alternatives_to_words(text: str) -> None:
 
     assert parse("(list/names.k[0](x)) or (query/b or nothing) or (get/MAX*(n+1))", ids)(text)
     assert not parse("(query/c) or (nowhere)", ids)(text)
+    assert parse("not query/c and not list/names.k[0](x)", ids)(text) is not text.startswith("list")
 
 
 @pytest.mark.parametrize(
