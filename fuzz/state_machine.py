@@ -21,7 +21,7 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Setting, StepFailure
-from wireproof.fuzz.store_input import StepReader, after_restart, opening
+from wireproof.fuzz.store_input import StepReader, after_restart, connecting, opening
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, RestartStep, Step
 from wireproof.fuzz.strategies import dialogues, holding, requests, room
 from wireproof.protocols import Request
@@ -206,14 +206,8 @@ class LinkedMachine(Machine):
 
     def open_all(self) -> None:
         """Open the usual connections."""
-        for name, link in opening(self.setting.context).items():
-            self.do(ConnectStep(name, link))
-            self.greet(name, link)
-
-    def greet(self, name: str, link: str) -> None:
-        """Send the greeting of a link."""
-        if not self.over and name in self.check.connections:
-            self.do(RequestStep(name, self.check.model.greeting(link)))
+        for step in connecting(self.check.model, opening(self.setting.context)):
+            self.do(step)
 
     @rule(seed=st.integers(0, (1 << 32) - 1))
     def go_on(self, seed: int) -> None:
@@ -225,7 +219,7 @@ class LinkedMachine(Machine):
             self.setting.asked += len(step.requests) if isinstance(step, RequestStep) else 0
             self.do(step)
             if isinstance(step, ConnectStep) and steps.greets():
-                self.greet(step.connection, step.link)
+                self.do(RequestStep(step.connection, self.check.model.greeting(step.link)))
         self.names = steps.names
 
     @rule(is_killed=st.booleans(), chance=st.integers(0, RESTARTED - 1))

@@ -36,10 +36,10 @@ from wireproof.fuzz.store_steps import (
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
-from wireproof.reference_server.model import LastingModel
+from wireproof.reference_server.model import LastingModel, ServerModel
 from wireproof.reference_server.registry import has_server_model
 
-__all__ = ["StepReader", "after_restart", "check", "contexts", "described", "opening", "seeds"]
+__all__ = ["StepReader", "after_restart", "check", "connecting", "contexts", "described", "opening", "seeds"]
 
 KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 """Operations; values below KNOWN_ID send a request.
@@ -262,9 +262,8 @@ def _opened(found: StoreCheck, data: bytes) -> bool:
     """Open the usual connections, if there is data left for more than a conversation."""
     if data[0] & RECORDED and len(data) < MORE_THAN_RECORDED:
         return False
-    for one, link in opening(found.context).items():
-        found.do(ConnectStep(one, link))
-        found.do(RequestStep(one, found.model.greeting(link)))
+    for step in connecting(found.model, opening(found.context)):
+        found.do(step)
     return bool(found.connections)
 
 
@@ -294,12 +293,16 @@ def _restart(found: StoreCheck, step: RestartStep) -> None:
         found.do(one)
 
 
-def after_restart(found: StoreCheck, lines: Mapping[str, str]) -> Iterator[Step]:
-    """Yield steps that open connections (name -> link) and ask for what the server kept; each is to be done at once."""
+def connecting(model: ServerModel, lines: Mapping[str, str]) -> Iterator[Step]:
+    """Yield steps that open connections (name -> link), with the usual greeting of each."""
     for name, link in lines.items():
         yield ConnectStep(name, link)
-        if name in found.connections:
-            yield RequestStep(name, found.model.greeting(link))
+        yield RequestStep(name, model.greeting(link))
+
+
+def after_restart(found: StoreCheck, lines: Mapping[str, str]) -> Iterator[Step]:
+    """Yield steps that open connections and ask for what the server kept; each is to be done before the next."""
+    yield from connecting(found.model, lines)
     asking = next((one for one in found.connections if found.client_of(one).settled), None)
     if asking is not None and isinstance(found.model, LastingModel):
         yield from (RequestStep(asking, (one,)) for one in found.model.kept_shown_by())

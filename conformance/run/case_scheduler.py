@@ -64,6 +64,7 @@ from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.quiet import Quiet
+from wireproof.conformance.run.route import SETTLE
 from wireproof.conformance.run.serving import ServingCheck
 from wireproof.conformance.run.timeouts import Timeouts
 from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
@@ -80,8 +81,6 @@ if TYPE_CHECKING:
 Report = Callable[[Record], None]
 BELIEVED = 8
 """Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
-SETTLE = 0.02
-"""Seconds, and a round trip, until a connection that was closed is so for a target that serves few at a time."""
 HEAD_START = 1.0
 """Seconds by which a case that looks at tables counts as longer."""
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.run.probe import Spoken, probe_symbols, session
+from wireproof.conformance.run.route import SETTLE
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.symbolic import message_of, pattern_of
@@ -34,8 +35,6 @@ TRIPS = 200
 """Round trips that are added to that: some 30 questions, one after the other, of 4 or 5 each."""
 BESIDE = 8
 """How many requests are asked beside one another."""
-SETTLE = 0.1
-"""Seconds in which a target that serves few at a time forgets those that closed, beside a round trip."""
 
 Accepts = Callable[[int], Awaitable[bool]]
 

@@ -22,7 +22,7 @@ from wireproof.conformance.suite.symbolic import message_of, pattern_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, ProtocolError
 
-__all__ = ["DIRECT", "SPARE", "UNMEASURED", "Route", "measured", "served_at_once"]
+__all__ = ["DIRECT", "SETTLE", "SPARE", "UNMEASURED", "Route", "measured", "served_at_once"]
 
 DIRECT = "direct"
 """The feature of a target that sees its clients' own address and port."""
@@ -39,8 +39,10 @@ A system whose queue of new connections was full is asked again by ours after a 
 """
 SPARE = 8
 """Connections beyond one for each job that a target is asked to serve at a time."""
+SETTLE = 0.02
+"""Seconds, and a round trip, until one connection that was closed is so for a target that serves few at a time."""
 AGAIN = 0.3
-"""Seconds until connections that were closed are so for the target."""
+"""Seconds until many connections that were closed are so for the target."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def test_ids_that_begin_again_when_the_server_is_started_again(monkeypatch: pyte
     some = [one for one in seeds("namechan") if one[-1] in (RESTARTED_FIRST, KILLED_FIRST)]
     plant(monkeypatch, Store, "queues", "max(last or 0, position)", "last or 0")
 
-    with pytest.raises(InvariantError):
+    with pytest.raises(InvariantError, match="every push arrives: message"):
         check_all(check, "namechan", some)
 
 
