@@ -18,6 +18,10 @@ COMMANDS = {
     "replay": ("wireproof.fuzz.commands.replay_finding", "Play a record, case or finding again: reproduced or gone?"),
     "identify": ("wireproof.conformance.commands.identify", "Say which protocol, profile and variant a server speaks."),
     "doctor": ("wireproof.conformance.commands.doctor", "Examine this machine: extras, Java, descriptors, sockets."),
+    "features": (
+        "wireproof.conformance.commands.features",
+        "List what servers may have, and how one is set up for all cases.",
+    ),
     "explain": ("wireproof.conformance.commands.explain", "Explain a clause or case: sentence, cases, mutants, bytes."),
     "show": ("wireproof.fuzz.commands.show", "Show what an id stands for: clause, case, vector, record, finding."),
     "compare": ("wireproof.conformance.commands.compare", "Compare two runs: what broke, what was fixed."),

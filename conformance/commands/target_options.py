@@ -55,14 +55,14 @@ OPTIONS = (
         multiple=True,
         metavar="NAME=NUMBER",
         help="Another value of a resource limit, or of a protocol parameter that the target sets differently "
-        f"(vectors/PROTOCOL/parameters.yaml): {', '.join(f'{name}={value}' for name, value in LIMITS.items())}.",
+        f"(wireproof features PROTOCOL): {', '.join(f'{name}={value}' for name, value in LIMITS.items())}.",
     ),
     click.option(
         "--feature",
         "features",
         multiple=True,
         metavar="NAME",
-        help="A feature of the target (vectors/PROTOCOL/features.yaml); repeat it, or separate with commas. Cases "
+        help="A feature of the target (wireproof features PROTOCOL); repeat it, or separate with commas. Cases "
         "that need another feature are unsupported. The simulation has all features.",
     ),
     click.option(

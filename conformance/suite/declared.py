@@ -75,6 +75,14 @@ def server_document(protocol: str) -> Mapping[str, Any]:
 
 
 @cache
+def server_files(protocol: str) -> Mapping[Path, Path]:
+    """Return the files that such a server is given, as `server.yaml` names them, and where each is."""
+    files = {one.name for one in options_of(protocol) if one.kind == "file"}
+    given = {name: Path(value) for name, value in server_document(protocol).get("options", {}).items() if name in files}
+    return {relative: vectors_root() / protocol / relative for relative in given.values()}
+
+
+@cache
 def server_options(protocol: str) -> Mapping[str, Any]:
     """Return the options that such a server is given beside its parameters, files as paths."""
     files = {one.name for one in options_of(protocol) if one.kind == "file"}

@@ -18,7 +18,7 @@ FEATURES = click.option(
     "features",
     multiple=True,
     metavar="NAME",
-    help="Optional feature that the target has, see vectors/PROTOCOL/features.yaml. Repeatable, or comma-separated.",
+    help="Optional feature that the target has (wireproof features PROTOCOL). Repeatable, or comma-separated.",
 )
 
 
