@@ -33,6 +33,12 @@ ENOUGH, TOO_FEW = 0, 1
 @click.option(
     "--minimum-share", type=click.FloatRange(0, 100), default=0, help="Percent of the faults that must be found."
 )
+@click.option(
+    "--faults",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Plant the faults that this file lists, instead of drawn ones: --seed is that of the engines only.",
+)
+@click.option("--every-engine", is_flag=True, help="Let all engines look for each fault, also after one has found it.")
 @click.option("--no-control", is_flag=True, help="Do not run the engines on the code without a fault.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JSON to this file.")
 @click.option(
@@ -48,6 +54,8 @@ def command(
     seconds: int,
     part: str,
     minimum_share: float,
+    faults: Path | None,
+    every_engine: bool,
     no_control: bool,
     out: Path | None,
     markdown: Path | None,
@@ -55,7 +63,8 @@ def command(
     """Plant faults drawn by --seed, one at a time, in a copy of this project, and run the fuzzers there.
 
     Faults are random edits of codecs, scheduler, transports and servers, and mutants of servers. Each engine runs as
-    its command does, until one of them finds something. Faults that nobody finds are listed, too.
+    its command does, until one of them finds something. Faults that nobody finds are listed, too. With --faults they
+    are read from a file that somebody wrote.
 
     Exit codes: 0 enough is found, and nothing without a fault; 1 not so; 2 usage.
 
@@ -64,10 +73,12 @@ def command(
     wireproof fuzz planted --protocol NAME --seed 11 --seed 12 --markdown planted-faults.md --minimum-share 70
     """
     chosen = protocols or tuple(protocol_names())
-    some = [PlantingOptions(chosen, seed, number, seconds, part) for seed in seeds]
+    some = [PlantingOptions(chosen, seed, number, seconds, part, faults, every_engine) for seed in seeds]
     runs = [] if no_control else _printed(control(some[0]))
     results: list[FaultResult] = []
     about = {"command": _command_line(context), "version": version("wireproof"), "seconds": seconds}
+    about |= {"by_all": True} if every_engine else {}
+    about |= {"origin": f"listed in `{faults}`", "explained": str(faults)} if faults is not None else {}
     for options in some:
         for result in planted(options):
             results.append(result)
@@ -112,5 +123,7 @@ def _command_line(context: click.Context) -> str:
     words = [f"--protocol {one}" for one in given["protocols"]] + [f"--seed {one}" for one in given["seeds"]]
     words += [f"--number {given['number']}", f"--time {given['seconds']}"]
     words += [f"--part {given['part']}"] if given["part"] else []
+    words += [f"--faults {given['faults']}"] if given["faults"] else []
+    words += ["--every-engine"] if given["every_engine"] else []
     words += ["--no-control"] if given["no_control"] else []
     return " ".join(["wireproof fuzz planted", *words])

@@ -14,13 +14,14 @@ from importlib import import_module
 from itertools import count
 from random import Random
 
+from wireproof.conformance.mutation.edit_score import Explanation
 from wireproof.conformance.mutation.fresh_server import CodeEdit, source_path
 from wireproof.conformance.mutation.source_edits import SourceEdit, source_edits
 from wireproof.mutants.registry import server_mutants
 from wireproof.protocols.registry import PACKAGES
 from wireproof.reference_server.registry import SERVICES
 
-__all__ = ["PlantedFault", "drawn_faults", "parts_of"]
+__all__ = ["PlantedFault", "Slip", "drawn_faults", "parts_of"]
 
 CODEC, SCHEDULER, TRANSPORT = "codec", "scheduler", "transport"
 """The parts that all protocols share."""
@@ -39,8 +40,21 @@ SESSION = frozenset({"session", "dispatch"})
 
 
 @dataclass(frozen=True, slots=True)
+class Slip:
+    """A fault that somebody wrote down: a replacement in the text of one file."""
+
+    name: str
+    file: str
+    """Its path in the repository."""
+    old: str
+    new: str
+    explained: Explanation | None = None
+    """Why no engine can find it, if that was read."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlantedFault:
-    """One fault: an edit of one module, or a mutant of a server."""
+    """One fault: an edit of one module, a mutant of a server, or a slip that somebody wrote down."""
 
     part: str
     protocol: str
@@ -48,10 +62,18 @@ class PlantedFault:
     edit: CodeEdit | None = None
     mutant: str = ""
     description: str = ""
-    """What a mutant does; "" for an edit."""
+    """What a mutant or a listed fault does; "" for an edit."""
+    slip: Slip | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called: the name of a listed one or of a mutant, the text of an edit."""
+        return self.slip.name if self.slip is not None else self.mutant or str(self.edit)
 
     def __str__(self) -> str:
         """Return how it is listed."""
+        if self.slip is not None:
+            return f"{self.slip.name}: {self.description}"
         return str(self.edit) if self.edit is not None else f"mutant {self.mutant}: {self.description}"
 
 

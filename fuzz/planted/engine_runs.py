@@ -69,8 +69,11 @@ class EngineRun:
     """What was found, or what the engine printed last."""
 
 
-def engines_for(fault: PlantedFault, protocols: Sequence[str]) -> list[PlantedEngine]:
-    """Return the engines that look for a fault, the one that is made for it first."""
+def engines_for(fault: PlantedFault, protocols: Sequence[str], *, every: bool = False) -> list[PlantedEngine]:
+    """Return the engines that look for a fault, the one that is made for it first.
+
+    With `every`, also those that compare whole servers, where the fault is in what a server does.
+    """
     mine = [fault.protocol] if fault.protocol else list(protocols)
     modelled = [one for one in mine if has_model(one)]
     names: dict[str, Sequence[str]] = {
@@ -86,6 +89,8 @@ def engines_for(fault: PlantedFault, protocols: Sequence[str]) -> list[PlantedEn
             "session": ("transport", "store", "server"),
             "mutants": ("store", "machine", "parser", "server"),
         }.get(kind, ("store", "machine", "server"))
+    if every:
+        chosen = tuple(dict.fromkeys((*chosen, "store", "machine", "server", "diff")))
     if fault.part == SCHEDULER:
         mine = mine[:1]
         modelled = modelled[:1]
@@ -155,6 +160,11 @@ class EngineRuns:
                 words += ["--preset", "deep", "--database", str(folder / "examples")]
             case "server":
                 words += self._serving(engine.protocol, folder)
+            case "diff":
+                words += self._serving(engine.protocol, folder)
+                (folder / "other").mkdir()
+                option, other = self._serving(engine.protocol, folder / "other")[:2]
+                words += [option, f"env -u PYTHONPATH {other}"]
         return words
 
     def _serving(self, name: str, folder: Path) -> list[str]:

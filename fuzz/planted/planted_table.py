@@ -12,6 +12,8 @@ from wireproof.fuzz.planted.planting import FaultResult, explanation_of, share_f
 __all__ = ["PLANTED_SCHEMA", "PlantedTable"]
 
 PLANTED_SCHEMA = "wireproof.planted-faults/2"
+DRAWN = "drawn by a seed"
+EXPLAINED = "fuzz/planted/explained-faults.yaml"
 SHOWN = 110
 """Characters of a fault or finding in a cell."""
 
@@ -69,11 +71,12 @@ class PlantedTable:
             f"Produced by `{self.about['command']}`, wireproof {self.about['version']}; not edited.",
             "",
             f"{self.summary}.",
-            "Each fault is drawn by a seed and planted alone in a copy of the project.",
+            f"Each fault is {self.about.get('origin', DRAWN)} and planted alone in a copy of the project.",
             "Then the commands of the fuzzers run there, each for "
-            f"{self.about['seconds']} s, until one finds something.",
-            "`fuzz/planted/explained-faults.yaml` explains the faults that are not counted.",
+            f"{self.about['seconds']} s{'' if self._by_all else ', until one finds something'}.",
+            f"`{self.about.get('explained', EXPLAINED)}` explains the faults that are not counted.",
             "",
+            *(["## By fault and engine", "", *self._by_fault(), ""] if self._by_all else []),
             "## By part and engine",
             "",
             *self._by_part(),
@@ -99,6 +102,20 @@ class PlantedTable:
         ]
         return "\n".join(lines).rstrip() + "\n"
 
+    @property
+    def _by_all(self) -> bool:
+        return bool(self.about.get("by_all"))
+
+    def _by_fault(self) -> Iterable[str]:
+        engines = list(dict.fromkeys(run.engine.name for one in self.results for run in one.runs))
+        yield f"| fault | part | {' | '.join(engines)} |"
+        yield f"|---|---|{'---:|' * len(engines)}"
+        for one in self.results:
+            cells = [_executions([run for run in one.runs if run.engine.name == name]) for name in engines]
+            yield f"| {cell(one.fault.name)} | {one.fault.part} | {' | '.join(cells)} |"
+        yield ""
+        yield "A cell is the executions until the engine found the fault, *no* where it found nothing."
+
     def _by_part(self) -> Iterable[str]:
         runs = [(one, run) for one in self.counted for run in one.runs]
         engines = list(dict.fromkeys(run.engine.name for _, run in runs))
@@ -119,6 +136,12 @@ def cell(text: str) -> str:
     """Return text for a cell of a table: printable, short, without bars."""
     shown = "".join(one if one.isprintable() else "?" for one in text)[:SHOWN]
     return shown.replace("|", "\\|")
+
+
+def _executions(runs: Sequence[EngineRun]) -> str:
+    found = [one.executions for one in runs if one.status is RunStatus.FOUND]
+    others = {one.status for one in runs} - {RunStatus.FOUND, RunStatus.QUIET}
+    return f"{min(found):,}" if found else ", ".join(sorted(others)) if others else "no" if runs else ""
 
 
 def _cell_of(runs: Sequence[EngineRun]) -> str:
@@ -154,7 +177,7 @@ def _fault(one: FaultResult) -> dict[str, object]:
         "fault": str(one.fault),
         "file": one.fault.edit.file if one.fault.edit else "",
         "function": one.fault.edit.edit.function if one.fault.edit else "",
-        "edit": one.fault.edit.edit.text if one.fault.edit else "",
+        "edit": one.fault.edit.edit.text if one.fault.edit else one.fault.name,
         "in": one.fault.edit.edit.statement if one.fault.edit else "",
         "starts": one.starts,
         "counts": one.counts,

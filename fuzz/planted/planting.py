@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from wireproof.conformance.mutation.edit_score import EditPlace, Explanation, SurvivalReason, explanations
 from wireproof.fuzz.planted.drawn_faults import PlantedFault, drawn_faults
 from wireproof.fuzz.planted.engine_runs import EngineRun, EngineRuns, RunStatus, engines_for
+from wireproof.fuzz.planted.listed_faults import listed_faults
 from wireproof.fuzz.planted.workbench import Workbench
 
 __all__ = ["FaultResult", "PlantingOptions", "control", "explanation_of", "planted", "share_found"]
@@ -30,12 +31,22 @@ class PlantingOptions:
     seconds: int
     """Seconds of each engine on each fault."""
     part: str = ""
-    """Only parts with this text in their name."""
+    """Only parts with this text in their name, and listed faults with it in theirs."""
+    faults: Path | None = None
+    """A file of faults that are planted instead of drawn ones."""
+    by_all: bool = False
+    """Whether all engines look for a fault, also after one has found it."""
+
+    def chosen(self) -> Iterator[PlantedFault]:
+        """Yield the faults to plant. Raises `ValueError` for a file that holds none."""
+        some = drawn_faults(self.protocols, self.seed) if self.faults is None else iter(listed_faults(self.faults))
+        mine = (one for one in some if not one.protocol or one.protocol in self.protocols)
+        return (one for one in mine if self.part in one.part or (one.slip and self.part in one.slip.name))
 
 
 @dataclass(frozen=True, slots=True)
 class FaultResult:
-    """One fault, and the runs of engines on it: the last one found it, or none did."""
+    """One fault, and the runs of engines on it."""
 
     seed: int
     fault: PlantedFault
@@ -45,7 +56,7 @@ class FaultResult:
 
     @property
     def found_by(self) -> EngineRun | None:
-        """The run that found it; None where none did."""
+        """The first run that found it; None where none did."""
         return next((one for one in self.runs if one.status is RunStatus.FOUND), None)
 
     @property
@@ -63,6 +74,8 @@ def _known() -> Mapping[EditPlace, Explanation]:
 
 def explanation_of(fault: PlantedFault) -> Explanation | None:
     """Return what was read about an edit that nothing found; None for a mutant and for one that nobody read."""
+    if fault.slip is not None:
+        return fault.slip.explained
     if fault.edit is None:
         return None
     edit = fault.edit.edit
@@ -80,24 +93,22 @@ def planted(options: PlantingOptions) -> Iterator[FaultResult]:
         bench = Workbench(Path(folder, "copy"))
         runs = EngineRuns(bench, options.seconds, options.seed)
         done = 0
-        for fault in drawn_faults(options.protocols, options.seed):
-            if done == options.number:
+        for fault in options.chosen():
+            if done == options.number and options.faults is None:
                 return
-            if options.part not in fault.part:
-                continue
             bench.plant(fault)
             if not bench.makes_servers(options.protocols):
                 yield FaultResult(options.seed, fault, starts=False)
                 continue
             done += 1
-            yield FaultResult(options.seed, fault, list(_until_found(runs, fault, options.protocols)))
+            yield FaultResult(options.seed, fault, list(_runs_on(fault, runs, options)))
 
 
-def _until_found(runs: EngineRuns, fault: PlantedFault, protocols: Sequence[str]) -> Iterator[EngineRun]:
-    for engine in engines_for(fault, protocols):
+def _runs_on(fault: PlantedFault, runs: EngineRuns, options: PlantingOptions) -> Iterator[EngineRun]:
+    for engine in engines_for(fault, options.protocols, every=options.by_all):
         found = runs.run(engine)
         yield found
-        if found.status is RunStatus.FOUND:
+        if found.status is RunStatus.FOUND and not options.by_all:
             return
 
 
@@ -105,9 +116,9 @@ def control(options: PlantingOptions) -> Iterator[EngineRun]:
     """Run every engine that any part uses, without a fault; nothing may be found."""
     with TemporaryDirectory(prefix="wireproof-workbench-") as folder:
         runs = EngineRuns(Workbench(Path(folder, "copy")), options.seconds, options.seed)
-        first = {fault.part: fault for fault in drawn_faults(options.protocols, options.seed)}
-        some = [fault for fault in first.values() if options.part in fault.part]
-        engines = dict.fromkeys(engine for fault in some for engine in engines_for(fault, options.protocols))
+        first = {(fault.part, fault.protocol): fault for fault in options.chosen()}
+        looking = (engines_for(fault, options.protocols, every=options.by_all) for fault in first.values())
+        engines = dict.fromkeys(engine for some in looking for engine in some)
         yield from map(runs.run, engines)
 
 

@@ -14,6 +14,7 @@ import wireproof
 import wireproof.fuzz
 from wireproof.conformance.mutation.source_edits import edited
 from wireproof.fuzz.planted.drawn_faults import PlantedFault
+from wireproof.fuzz.planted.listed_faults import replaced
 
 __all__ = ["Workbench"]
 
@@ -70,9 +71,12 @@ class Workbench:
         self._changed: Path | None = None
 
     def plant(self, fault: PlantedFault) -> None:
-        """Plant a fault in place of the one before."""
+        """Plant a fault in place of the one before. Raises `ValueError` for a listed one whose place has changed."""
         self.restore()
-        if fault.edit is not None:
+        if fault.slip is not None:
+            self._changed = Path(fault.slip.file)
+            text = replaced(fault.slip, (self._source / self._changed).read_text(encoding="utf-8"))
+        elif fault.edit is not None:
             self._changed = Path(fault.edit.file)
             source = (self._source / self._changed).read_text(encoding="utf-8")
             text = ast.unparse(edited(source, fault.edit.edit))
