@@ -8,7 +8,7 @@ one of them, drawn from the input: that is the execution which fuzzers count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import islice
 from random import Random
@@ -19,6 +19,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.codec_checks import CHECK_BY_BYTE, CodecCheck, check_of
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.codec_invariants import (
+    StreamReading,
     check_datagrams,
     check_economy,
     check_frame,
@@ -35,6 +36,7 @@ from wireproof.fuzz.invariants.redrawn import check_redrawn
 from wireproof.fuzz.invariants.second_reader import check_second_reader
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
+from wireproof.fuzz.structural_cuts import structural_cuts
 from wireproof.fuzz.table_seeds import cut_by, tables
 from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
 from wireproof.protocols.errors import ErrorCode
@@ -67,6 +69,8 @@ NO_FRAME = b"\x16\x03\x01\x00"
 """The beginning of a TLS record: a seed for states in which nothing else may follow."""
 BYTES_ALONE = 64
 CUTS = 32
+STRUCTURAL = 0x20
+"""A bit of byte 1: the stream is cut at borders of its structure, which the lower bits and its checksum choose."""
 FRACTIONS = tuple(tuple(seed * step * 40503 & 0xFFFF for step in (1, 3, 7, 11)) for seed in range(CUTS))
 """Where streams are cut, in units of size / 2^16."""
 
@@ -211,13 +215,20 @@ class Endpoint:
         Raises `InvariantError`.
         """
         pending, stream = self.parts(data)
-        cuts = _cuts(data[1] % CUTS, len(stream))
-        if self.is_stream:
-            check_stream(lambda: self.connection(pending), stream, cuts, tls=self.link.tls)
-            if not self.is_client:
-                check_runs_of_requests(self.connection, pieces(stream, cuts))
-        else:
+        cuts: Iterable[int] = _cuts(data[1] % CUTS, len(stream))
+        if not self.is_stream:
             check_datagrams(lambda: self.connection(pending), pieces(stream, cuts) if stream else [])
+            return
+
+        def chosen(reading: StreamReading) -> Iterable[int]:
+            nonlocal cuts
+            if data[1] & STRUCTURAL:
+                cuts = structural_cuts(reading, self.codec.layout, len(stream), data[1], crc32(stream))
+            return cuts
+
+        check_stream(lambda: self.connection(pending), stream, chosen, tls=self.link.tls)
+        if not self.is_client:
+            check_runs_of_requests(self.connection, pieces(stream, cuts))
 
     def check_economy(self, data: bytes) -> None:
         """Read the stream in pieces and count the bytes copied and the memory taken. Raises `InvariantError`."""

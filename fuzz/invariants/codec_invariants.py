@@ -69,6 +69,10 @@ class StreamReading:
     """The bytes that it handed over to TLS."""
 
 
+CutsOf = Callable[[StreamReading], Iterable[int]]
+"""What was read from a whole stream -> where it is cut."""
+
+
 def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
     """Return `data` cut at the offsets `cuts`; offsets outside and empty pieces are ignored."""
     places = [0, *sorted({cut for cut in cuts if 0 < cut < len(data)}), len(data)]
@@ -158,10 +162,13 @@ def _handed_over(connection: Connection, chunks: Sequence[bytes], consumed: int)
     return over
 
 
-def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool = False) -> StreamReading:
-    """Read `data` whole and cut at `cuts`; return the reading. Raises `InvariantError`."""
-    chunks = pieces(data, cuts)
+def check_stream(make: Make, data: bytes, cuts: Iterable[int] | CutsOf = (), *, tls: bool = False) -> StreamReading:
+    """Read `data` whole and cut at `cuts`, or at what they return for the reading; return the reading.
+
+    Raises `InvariantError`.
+    """
     whole = read(make(), [data] if data else [], tls=tls)
+    chunks = pieces(data, cuts(whole) if callable(cuts) else cuts)
     for is_late in (False, True) if len(chunks) > 1 else ():
         if (cut := read(make(), chunks, tls=tls, is_late=is_late)) == whole:
             continue

@@ -125,7 +125,7 @@ def _by_hypothesis(target: CodeTarget, task: Task) -> EngineResult:
 
 def _by_atheris(target: CodeTarget, task: Task, environment: Mapping[str, str]) -> tuple[bytes | None, int]:
     with TemporaryDirectory(prefix="wireproof-seeded-bug-") as folder:
-        corpus.seed(Path(folder), target.seeds(task.protocol), MOST_SEEDS)
+        corpus.seed(Path(folder), target.seeds(task.protocol), MOST_SEEDS, task.seed)
         found = coverage_guided.run(
             target, task.protocol, Path(folder), executions=task.runs, seed=task.seed, environment=environment
         )
