@@ -14,7 +14,7 @@ from typing import Any
 from wireproof.conformance.suite.field_boundaries import field_boundaries
 from wireproof.fuzz.invariants.codec_invariants import StreamReading
 from wireproof.protocols import Message
-from wireproof.protocols.fields import Blob, Nested, Repeated, Rows
+from wireproof.protocols.fields import Blob, Lines, Nested, Repeated, Rows
 from wireproof.protocols.profile import Layout
 
 __all__ = ["WAYS", "borders", "structural_cuts"]
@@ -46,7 +46,7 @@ def borders(message: Message, layout_of: LayoutOf, at: int = 0) -> Iterator[int]
     name, form = layout.fields[-1] if layout.fields else ("", None)
     body = at + layout.fixed_size
     match form:
-        case Rows(row):
+        case Rows(row) if not isinstance(form, Lines):
             yield from _rows(layout_of(row), getattr(message, name), body)
         case Repeated():
             for one in getattr(message, name):

@@ -9,7 +9,20 @@ import msgspec
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import LocalProtocolError, Message
-from wireproof.protocols.fields import Absent, Atom, Blob, Constant, Flag, Raw, Rest, Split, Terminated, UInt, Word
+from wireproof.protocols.fields import (
+    Absent,
+    Atom,
+    Blob,
+    Constant,
+    Flag,
+    Lines,
+    Raw,
+    Rest,
+    Split,
+    Terminated,
+    UInt,
+    Word,
+)
 
 __all__ = ["check_redrawn"]
 
@@ -66,9 +79,25 @@ def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | No
             sizes = (len(rest), 0, min(width.maximum, 1 << 16), min(width.maximum + 1, 1 << 17), len(rest), 3)
             size = sizes[which]
             return (rest * (size // len(rest) + 1))[:size] if rest else bytes(size), size <= width.maximum
+        case Lines(row):
+            return _lines(row, value, which, rest)
         case Split() | Terminated() | Rest():
             return (rest, rest + b"\0x", b"", b"\0", rest[:1], rest.replace(b"\0", b"/"))[which], None
     return value, None
+
+
+def _lines(row: type[Message], value: tuple[Any, ...], which: int, rest: bytes) -> tuple[object, bool | None]:
+    """Return lines: none, without a value, with any, the same name twice, without a name, and with any before others."""
+    name = b"%d" % len(rest)
+    lines = (
+        (),
+        (row(name, b""), *value),
+        (row(name, rest),),
+        (row(name, b"1"), row(name, b"2"), *value),
+        (row(b"", rest),),
+        (row(rest, name), *value),
+    )[which]
+    return lines, None if which in (2, 5) else which != 4
 
 
 def _edge(kind: UInt | Atom | Word, which: int, rest: bytes) -> int:

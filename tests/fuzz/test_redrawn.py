@@ -1,0 +1,36 @@
+"""A request with another value in one field is refused by name, or read as the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from wireproof.fuzz import parser_input
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.parser_input import rebuild_codecs
+from wireproof.fuzz.seeded_bugs.function_edits import Edit, applied
+from wireproof.protocols import packed
+
+
+def redraw_all(name: str) -> None:
+    """Redraw every field of some requests of the first server's endpoint in every way."""
+    endpoints = parser_input.combinations(name)
+    endpoint = next(one for one in reversed(endpoints) if not one.is_client and len(one.known) > 20)
+    for request in range(0, min(len(endpoint.known), 256), 5):
+        for field in range(12):
+            for way in range(6):
+                endpoint.check_redrawn(bytes([0, 0, request, field, way]) + b"value")
+
+
+@pytest.mark.parametrize("name", ["tmqp", "throttr"])
+def test_nothing_is_broken_by_our_codecs(name: str) -> None:
+    redraw_all(name)
+
+
+def test_a_header_whose_value_is_empty_is_drawn() -> None:
+    edit = Edit(packed, "_rows_of", "if name and colon)", "if name and value)")
+
+    with applied((edit,)):
+        rebuild_codecs("tmqp")
+        with pytest.raises(InvariantError, match="read as"):
+            redraw_all("tmqp")
+    rebuild_codecs("tmqp")
