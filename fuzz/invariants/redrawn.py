@@ -87,7 +87,7 @@ def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | No
 
 
 def _lines(row: type[Message], value: tuple[Any, ...], which: int, rest: bytes) -> tuple[object, bool | None]:
-    """Return lines: none, without a value, with any, the same name twice, without a name, and with any before others."""
+    """Return lines: none, without a value, with any, the same name twice, without a name, and and any before others."""
     name = b"%d" % len(rest)
     lines = (
         (),
