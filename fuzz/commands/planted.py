@@ -11,6 +11,7 @@ import click
 
 from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz.planted.engine_runs import EngineRun
+from wireproof.fuzz.planted.listed_faults import listed_faults
 from wireproof.fuzz.planted.planted_table import PlantedTable
 from wireproof.fuzz.planted.planting import FaultResult, PlantingOptions, control, planted
 from wireproof.protocols import protocol_names
@@ -74,6 +75,10 @@ def command(
     """
     chosen = protocols or tuple(protocol_names())
     some = [PlantingOptions(chosen, seed, number, seconds, part, faults, every_engine) for seed in seeds]
+    try:
+        list(listed_faults(faults) if faults is not None else ())
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--faults") from None
     runs = [] if no_control else _printed(control(some[0]))
     results: list[FaultResult] = []
     about = {"command": _command_line(context), "version": version("wireproof"), "seconds": seconds}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.fuzz.planted.outcomes import with_outcomes
 from wireproof.conformance.mutation.edit_score import explanations
 from wireproof.fuzz.commands.group import command as group
 from wireproof.fuzz.planted import planting
@@ -109,14 +110,6 @@ def test_an_edit_that_makes_no_server_is_reported(bench: Workbench) -> None:
     assert bench.makes_servers(["throttr"])  # <= 1 is refused where a limit is 1, which no server uses
     bench.restore()
     assert bench.makes_servers(["throttr"])
-
-
-def with_outcomes(monkeypatch: pytest.MonkeyPatch, statuses: Iterator[RunStatus]) -> None:
-    def run(self: EngineRuns, engine: PlantedEngine) -> EngineRun:
-        return EngineRun(engine, next(statuses), 5, 1.0, "an oracle: a|detail")
-
-    monkeypatch.setattr(EngineRuns, "run", run)
-    monkeypatch.setattr(Workbench, "makes_servers", lambda self, protocols: True)
 
 
 def endless(status: RunStatus) -> Iterator[RunStatus]:
