@@ -50,6 +50,9 @@ class Transport(Protocol):
     def restart(self, *, is_killed: bool) -> bool:
         """End the server, and start it again on what it kept; False where that is not possible."""
 
+    def miscounted(self) -> str:
+        """Return which number that the server keeps beside what it counts is wrong, "" where none is known to be."""
+
     def close(self) -> None:
         """Close every connection."""
 
@@ -193,6 +196,10 @@ class InProcess:
         self._begin()
         return True
 
+    def miscounted(self) -> str:
+        """Return which number of the server is wrong."""
+        return self._service.miscounted()
+
     def close(self) -> None:
         """Remove what a lasting server kept; another one ends with this object."""
         if self._folders is not None:
@@ -241,6 +248,10 @@ class OverSockets:
     def restart(self, *, is_killed: bool) -> bool:
         """Return False: the server is not ours to start."""
         return False
+
+    def miscounted(self) -> str:
+        """Return "": what a server counts is shown by its answers only."""
+        return ""
 
     def close(self) -> None:
         """Close every connection and the event loop."""

@@ -18,6 +18,7 @@ from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due,
 from wireproof.fuzz.drawn_requests import RequestDrawing
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
@@ -221,6 +222,13 @@ def check(name: str, data: bytes, mutant: str | None = None) -> None:
         found = _prepared(name, data, mutant)
         with closing(found.transport):
             _play(found, data)
+            _check_counts(found)
+
+
+def _check_counts(found: StoreCheck) -> None:
+    """Compare the numbers that the server keeps with what they count: some are shown to nobody, or may be wrong."""
+    if wrong := found.transport.miscounted():
+        raise InvariantError("what is counted is there", wrong, "counts")
 
 
 def described(name: str, data: bytes) -> InputDescription:

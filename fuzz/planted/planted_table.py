@@ -76,7 +76,7 @@ class PlantedTable:
             f"{self.about['seconds']} s{'' if self._by_all else ', until one finds something'}.",
             f"`{self.about.get('explained', EXPLAINED)}` explains the faults that are not counted.",
             "",
-            *(["## By fault and engine", "", *self._by_fault(), ""] if self._by_all else []),
+            *(["## By fault and engine", "", *self._by_fault(), ""] if "origin" in self.about else []),
             "## By part and engine",
             "",
             *self._by_part(),
@@ -114,7 +114,8 @@ class PlantedTable:
             cells = [_executions([run for run in one.runs if run.engine.name == name]) for name in engines]
             yield f"| {cell(one.fault.name)} | {one.fault.part} | {' | '.join(cells)} |"
         yield ""
-        yield "A cell is the executions until the engine found the fault, *no* where it found nothing."
+        asked = "" if self._by_all else "; an engine that was not asked any more has none"
+        yield f"A cell is the executions until the engine found the fault, *no* where it found nothing{asked}."
 
     def _by_part(self) -> Iterable[str]:
         runs = [(one, run) for one in self.counted for run in one.runs]

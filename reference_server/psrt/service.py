@@ -102,6 +102,10 @@ class PsrtService(Service):
         except ValueError as error:
             log.error("accounts are not reloaded: %s", error)
 
+    def miscounted(self) -> str:
+        """See `Service.miscounted`: masks of a client, which are bounded."""
+        return self.state.subscriptions.miscounted()
+
     def close(self) -> None:
         """End every session and drop the state."""
         for session in list(self.state.sessions):

@@ -96,6 +96,12 @@ class Subscriptions(Generic[S]):
         for text in self._texts.pop(who, ()):
             self._forget(who, text)
 
+    def miscounted(self) -> str:
+        """Return whose number of masks is wrong, "" if nobody's."""
+        masks = {who: sum(map(is_mask, texts)) for who, texts in self._texts.items()}
+        wrong = [who for who in {*masks, *self._masks} if masks.get(who, 0) != self.masks(who)]
+        return f"{self.masks(wrong[0])} masks are counted, {masks.get(wrong[0], 0)} are there" if wrong else ""
+
     def match(self, topic: str) -> list[S]:
         """Return the subscribers of a topic, each once."""
         found = [self._topics[topic]] if topic in self._topics else []

@@ -68,6 +68,15 @@ class Channels:
         self.subscriptions -= len(held)
         return True
 
+    def miscounted(self) -> str:
+        """Return which count of subscriptions is wrong, "" if none."""
+        held = [one for some in self._channels.values() for one in some]
+        if len(held) != self.subscriptions:
+            return f"{self.subscriptions} subscriptions are counted, {len(held)} are held"
+        sessions = {one.session: sum(other.session is one.session for other in held) for one in held}
+        wrong = next((one for one, number in sessions.items() if one.subscribed != number), None)
+        return "" if wrong is None else f"{wrong.subscribed} subscriptions of a session are counted"
+
     def leave(self, session: ThrottrSession) -> None:
         """Remove every subscription of a connection that is gone."""
         for name in list(session.subscriptions):

@@ -54,6 +54,10 @@ class ThrottrService(Service):
                 self.state.channels.add(name, session, session.connected_at)
         return session
 
+    def miscounted(self) -> str:
+        """See `Service.miscounted`: records, bytes of buffers, subscriptions."""
+        return self.state.store.miscounted() or self.state.channels.miscounted()
+
     def close(self) -> None:
         """End every session and drop the state."""
         for session in list(self.state.sessions.values()):

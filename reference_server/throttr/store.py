@@ -82,6 +82,13 @@ class Store:
         """Yield the live records, oldest first."""
         return (record for record in self.records.values() if record.due > now)
 
+    def miscounted(self) -> str:
+        """Return which count is not that of the stored records, "" if none."""
+        values = [record.value for record in self.records.values() if isinstance(record, Buffer)]
+        if (len(values), size := sum(map(len, values))) == (self.buffers, self.buffer_bytes):
+            return ""
+        return f"{self.buffers} buffers of {self.buffer_bytes} bytes are counted, {len(values)} of {size} are stored"
+
     def close(self) -> None:
         """Remove everything and cancel the timer."""
         self._scheduler.close()

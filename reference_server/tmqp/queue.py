@@ -202,6 +202,11 @@ class Queue:
         self._state.retire(self._awaited)
         self._awaited = {}
 
+    def kept_bytes(self) -> int:
+        """Return the bytes of what is stored, and of what waits for each acknowledgement."""
+        awaited = (one.message for one in self._awaited.values())
+        return sum(message.size for message in (*self._high, *self._normal, *awaited))
+
     def change(self, settings: QueueSettings) -> None:
         """Work otherwise from now on; a queue that stops drops its messages, one that starts sends them."""
         self.settings = settings

@@ -83,6 +83,15 @@ class TmqpService(Service):
         except ValueError as error:
             log.error("the config is not reloaded: %s", error)
 
+    def miscounted(self) -> str:
+        """See `Service.miscounted`: queues, and bytes of what is kept, of which more may still be let go of."""
+        state = self.state
+        queues = [queue for channel in state.channels.values() for queue in channel.queues.values()]
+        kept = sum(queue.kept_bytes() for queue in queues)
+        if len(queues) != state.queues or state.held < kept:
+            return f"{state.queues} queues and {state.held} bytes are counted, {len(queues)} and {kept} are kept"
+        return ""
+
     def close(self) -> None:
         """End every session and drop the state."""
         for session in list(self.state.sessions):
