@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.protocols import LocalProtocolError, Message
+from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError
+from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.fields import (
     Absent,
     Atom,
@@ -50,11 +51,31 @@ def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Messag
             detail = f"{where} = {value!r} is refused by: {error}"[:300]
             raise InvariantError("a refusal names the field", detail, where) from None
         return
-    again = None if fits is False else decode(data)
+    again = None if fits is False or not _is_itself(codec, message, decode) else _read(decode, data, kind)
+    if type(again) is not type(changed) and isinstance(kind, UInt):
+        again = None  # of some messages a number says which one they are
     if fits is False or (again is not None and again != changed):
         detail = f"{message.NAME}.{name} = {value!r} is written as {data.hex()}"[:300]
         what = "what cannot be written is refused" if fits is False else "decode(encode(message)) is message"
         raise InvariantError(what, detail if fits is False else f"{detail}, read as {again!r}"[:600], message.NAME)
+
+
+def _is_itself(codec: Any, message: Message, decode: Callable[[bytes], Message | None]) -> bool:
+    """Return whether a message is read as itself; values that are written may make it another one, or none."""
+    try:
+        return decode(codec.encode(message)) == message
+    except RemoteProtocolError:
+        return False
+
+
+def _read(decode: Callable[[bytes], Message | None], data: bytes, kind: object) -> Message | None:
+    """Return what is read; None where a number makes it another message, which its bytes are too few for."""
+    try:
+        return decode(data)
+    except RemoteProtocolError as error:
+        if isinstance(kind, UInt) and error.code == ErrorCode.TRUNCATED:
+            return None
+        raise
 
 
 def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | None]:

@@ -26,6 +26,16 @@ def test_nothing_is_broken_by_our_codecs(name: str) -> None:
     redraw_all(name)
 
 
+def test_a_datagram_in_clear_that_says_it_is_sealed_is_not_judged() -> None:
+    endpoints = parser_input.combinations("psrt")
+    endpoint = next(one for one in endpoints if not one.is_client and not one.is_stream)
+
+    for request in range(len(endpoint.known)):
+        for field in range(9):
+            for value in (0, 1, 3, 252, 253):
+                endpoint.check_redrawn(bytes([0, 0, request, field, value % 6]) + bytes([value]) * 4)
+
+
 def test_a_header_whose_value_is_empty_is_drawn() -> None:
     edit = Edit(packed, "_rows_of", "if name and colon)", "if name and value)")
 
