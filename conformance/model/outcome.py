@@ -11,6 +11,8 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.protocols import Message
 
 ANYWHERE = "*"
+AT_END = "nothing more"
+"""The field of what came after the last step, though nothing asked for it: it says little of what its case is about."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ so that the trace alone gives the same verdict again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from copy import deepcopy
 from typing import Any, TypeVar
 from zlib import crc32
@@ -90,6 +90,8 @@ class CaseConnections:
         self.extra: dict[str, str] = {}
         """What the record keeps beside all else, as texts."""
         self.clause = ""
+        self.blame: Mapping[str, str] = {}
+        """Field -> the clause that is blamed instead, where it is the one that differs."""
         self.given = False
         self.asleep = False
         """The case lets time pass at the moment."""

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from wireproof.conformance.model.outcome import FailurePlace, Outcome, StepEvent, Stopped, harness_error
+from wireproof.conformance.model.outcome import AT_END, FailurePlace, Outcome, StepEvent, Stopped, harness_error
 from wireproof.conformance.model.targets import DIRECTLY, Way
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
@@ -105,6 +105,7 @@ class Player:
             if talk.judge is not None and talk.judge.expects_answers:
                 yield from settle_all(talk, talk.judge)
             else:
+                talk.field = AT_END
                 yield from talk.nothing_left()
             if talk.judge is not None:
                 allowed(talk, talk.judge.unexpected(talk.now_ns))

@@ -74,9 +74,9 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
     """
     if not isinstance(step, Step):
         raise SymbolError("a choice of steps that was not made")
-    outer = talk.clause, talk.given, talk.timeout
+    outer = talk.clause, talk.blame, talk.given, talk.timeout
     talk.reply_to = talk.field = ""
-    talk.clause, talk.given = step.clause or talk.clause, talk.given or step.given
+    talk.clause, talk.blame, talk.given = step.clause or talk.clause, step.blame, talk.given or step.given
     if step.within is not None:
         seconds = float(talk.symbols.number(step.within, "within"))
         talk.timeout = min(talk.timeout, seconds + 2 * talk.way.round_trip)
@@ -88,7 +88,7 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
             if not step.or_closed or on not in talk.lines or talk.lines[on].ended is None:
                 raise
             talk.lines[on].may_be_closed = True
-    talk.clause, talk.given, talk.timeout = outer
+    talk.clause, talk.blame, talk.given, talk.timeout = outer
 
 
 def _carried_out(talk: CaseConnections, verb: Verb, on: str) -> ActionGenerator[None]:
@@ -217,6 +217,7 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
         problem = match(item, message, talk.symbols)
         if problem is not None:
             talk.field = problem.field
+            talk.clause = talk.blame.get(problem.field, talk.clause)
             if isinstance(message, Push):
                 talk.reply_to = message.NAME
             byte = first_byte(talk.symbols.codec.layout(type(message)), message, problem.field)

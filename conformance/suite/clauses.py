@@ -25,6 +25,8 @@ class Clause:
     """Why no server can be wrong here in a way that shows."""
     segmentations: tuple[str, ...] = ()
     """Those under which it asks for the verdict of whole, whatever the case."""
+    fields: frozenset[str] = frozenset()
+    """Fields that it is about, in whatever message."""
 
 
 def load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...]]:
@@ -43,6 +45,7 @@ def load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...]]:
             tuple(entry.get("errata", ())),
             entry.get("no_fault", ""),
             tuple(entry.get("deliveries", ())),
+            frozenset(entry.get("fields", ())),
         )
     groups = dict.fromkeys([*document.get("ladder", ()), *(one.group for one in found.values())])
     return found, tuple(groups)

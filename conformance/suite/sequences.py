@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.values import Node
@@ -34,12 +35,20 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys(_NAME.findall(text)))
 
 
-def expanded(steps: Iterable[Node], known: Mapping[str, Sequence], within: tuple[str, ...] = ()) -> list[Node]:
-    """Return the steps with each `perform` replaced by those it stands for; raises `SequenceError`."""
+def expanded(
+    steps: Iterable[Node],
+    known: Mapping[str, Sequence],
+    within: tuple[str, ...] = (),
+    beside: Mapping[str, Node] = MappingProxyType({}),
+) -> list[Node]:
+    """Return the steps with each `perform` replaced by those it stands for; raises `SequenceError`.
+
+    `beside` is what stands beside the `perform` that these are the steps of: one among them has it, too.
+    """
     found: list[Node] = []
     for step in steps:
         if isinstance(step, dict) and "perform" in step:
-            found += _performed(step, known, within)
+            found += _performed({**beside, **step}, known, within)
         else:
             found.append(_inside(step, known, within))
     return found
@@ -64,8 +73,9 @@ def _performed(step: Mapping[str, Node], known: Mapping[str, Sequence], within: 
         raise SequenceError(f"perform: expected given and clause beside it, got {', '.join(sorted(strange))}")
     values = _values(name, known[name], given)
     body = [filled(one, values, name) for one in known[name].steps]
-    beside: dict[str, Node] = {"given": True, **{key: value for key, value in step.items() if key != "perform"}}
-    return [{**beside, **one} for one in expanded(body, known, (*within, name)) if isinstance(one, dict)]
+    beside = {key: value for key, value in step.items() if key != "perform"}
+    steps = expanded(body, known, (*within, name), beside)
+    return [{"given": True, **beside, **one} for one in steps if isinstance(one, dict)]
 
 
 def _named(spec: Node) -> tuple[str, Mapping[str, Node]]:

@@ -244,6 +244,9 @@ class Step(Typed, frozen=True):
     """The connection."""
     clause: str | None = None
     """Blamed when this step fails; none: the case's first."""
+    blame: Annotated[
+        dict[str, str], Meta(description="Field -> the clause that is blamed when it is the one that differs.")
+    ] = msgspec.field(default_factory=dict)
     given: bool = False
     """A precondition: when it fails the case is untestable."""
     or_closed: bool = False

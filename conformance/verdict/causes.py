@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wireproof.conformance.model.outcome import AT_END
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.combinations import is_combination
 from wireproof.conformance.verdict.cause_groups import grouped
@@ -102,9 +103,10 @@ class Cause:
 def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
-    What combinations alone show comes after what a case shows that somebody wrote: their clause says little. What
-    decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause,
-    apart from cases that were not begun because the run or the target ended: nothing is known of them.
+    What combinations alone show comes after what a case shows that somebody wrote, of a SHOULD as well, and so does
+    what came only after the last step: their clause says little. What decides nothing (`not_required`) is last. Each
+    record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the run
+    or the target ended: nothing is known of them.
     """
     bad = [
         one
@@ -115,9 +117,10 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
     return sorted((Cause(one.kind, (*one.shows, *one.follow), len(one.shows)) for one in groups), key=_rank)
 
 
-def _rank(cause: Cause) -> tuple[bool, int, int, bool, int, str]:
+def _rank(cause: Cause) -> tuple[bool, int, bool, bool, int, int, str]:
     shows = cause.records[: cause.shown_by]
     level = min(list(Level).index(Level(one["level"])) for one in shows)
     kind = list(CauseKind).index(cause.kind)
-    is_combined = all(is_combination(one["case"]) for one in shows)
-    return bool(cause.not_required), kind, level, is_combined, -len(cause.records), cause.first["case"]
+    is_vague = all(is_combination(one["case"]) or extra_of(one).get("field") == AT_END for one in shows)
+    is_optional = level == list(Level).index(Level.MAY)
+    return bool(cause.not_required), kind, is_optional, is_vague, level, -len(cause.records), cause.first["case"]

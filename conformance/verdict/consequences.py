@@ -2,11 +2,12 @@
 
 Groups of clauses are ordered by dependency. A failed case of a lower group explains a failed one above it that used the
 lower group's request, when both stopped at the same place (the same field of the reply to the same request; what is
-judged by many replies at once stops at all of them) or when the lower one is a prerequisite. Of several prerequisites
-of one group the later ones, in order of their files, depend on the earlier. Cases that the model judges,
-combinations say, stand above all that people wrote: one rule explains a combination of several, and not the other way
-round. A failed prerequisite of all explains every other failure. What explains always stands lower, so failures are
-decided from the lowest up, and what explains one is never explained itself.
+judged by many replies at once stops at all of them) or when the lower one is a prerequisite. A clause may be about a
+field of whatever message (`fields`): what breaks it there explains what stopped at that field of another message. Of
+several prerequisites of one group the later ones, in order of their files, depend on the earlier. Cases that the model
+judges, combinations say, stand above all that people wrote: one rule explains a combination of several, and not the
+other way round. A failed prerequisite of all explains every other failure. What explains always stands lower, so
+failures are decided from the lowest up, and what explains one is never explained itself.
 """
 
 # Strategy
@@ -86,16 +87,22 @@ class _Order:
         """Say whether `low`, if it fails, explains a failure: somewhere, or only if both stopped at the same place."""
         if self.height(low) >= self.height(high.case):
             return False
+        is_lower = self.height(low)[0] < self.height(high.case)[0]
+        if is_lower and any(high.place.field in self._suite.clauses[one].fields for one in low.clauses):
+            return True
         uses = self._group(low) in {self._group(high.case), *high.place.asked}
-        return low.prerequisite_of_all or (
-            uses and (low.prerequisite or self.height(low)[0] < self.height(high.case)[0])
-        )
+        return low.prerequisite_of_all or (uses and (low.prerequisite or is_lower))
 
     def explains(self, low: FailedPlay, high: FailedPlay) -> bool:
         """Say whether a failure explains another."""
         same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
-        meets = same or high.place.reply_to == ANYWHERE
+        meets = same or high.place.reply_to == ANYWHERE or self._is_of_field(low, high.place.field)
         return self.may_explain(low.case, high) and (low.case.prerequisite_of_all or low.case.prerequisite or meets)
+
+    def _is_of_field(self, low: FailedPlay, field: str) -> bool:
+        """Say whether a failure breaks a clause about this field of whatever message, in that field."""
+        clause = self._suite.clauses.get(low.blamed or "")
+        return clause is not None and low.place.field == field and field in clause.fields
 
     def _group(self, case: Case) -> str:
         return self._suite.clauses[case.clauses[0]].group

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.scripted import ASK, CLAUSE, INSERT, OTHER, ScriptedTarget, make_case, make_symbols, play
+from wireproof.conformance.model.outcome import AT_END
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
@@ -42,6 +43,13 @@ def test_a_step_may_blame_another_clause_for_itself_only() -> None:
 
     assert play(*steps, reads=[QUERY_REPLY]).blamed == OTHER
     assert play(*steps, reads=[b"\0", QUERY_REPLY]).blamed == CLAUSE
+
+
+@pytest.mark.parametrize(("field", "blamed"), [("quota", CLAUSE), ("ttl", OTHER)])
+def test_a_step_may_blame_another_clause_for_a_field(field: str, blamed: str) -> None:
+    wrong = {"quota": bytes.fromhex("01 0800 04 3b00"), "ttl": bytes.fromhex("01 0700 04 3d00")}
+
+    assert play({"send": ASK, "expect": SEEN, "blame": {"ttl": OTHER}}, reads=[wrong[field]]).blamed == blamed
 
 
 def test_a_step_inside_repeat_blames_its_own_clause() -> None:
@@ -133,6 +141,13 @@ def test_bytes_after_the_last_answer_are_a_failure(extra: bytes, joined: bool) -
     outcome = play({"send": ASK, "expect": "refused", "given": True}, reads=reads)
 
     assert (outcome.verdict, outcome.expected, outcome.blamed) == (Verdict.FAIL, "nothing more", CLAUSE)
+
+
+def test_what_comes_after_the_last_step_is_at_no_place_of_the_case() -> None:
+    outcome = play({"send": ASK, "expect": "refused"}, reads=[b"\x00", b"\x01"])
+
+    assert outcome.place is not None
+    assert outcome.place.field == AT_END
 
 
 @pytest.mark.parametrize(("given", "verdict"), [(False, Verdict.FAIL), (True, Verdict.UNTESTABLE)])

@@ -56,6 +56,15 @@ def test_it_may_stand_in_a_repetition_and_in_another_sequence() -> None:
     assert step["repeat"]["steps"][5]["send"] == {"LOGIN": {"login": "", "password": 5}}
 
 
+def test_what_stands_beside_perform_holds_for_the_sequences_within() -> None:
+    outer = Sequence({}, ({"perform": {"login": {"password": "p"}}}, {"perform": "held", "given": True}))
+    held = Sequence({}, ({"silent": "b"},))
+    found = steps({"perform": "outer", "given": False, "clause": "X-2"}, outer=outer, held=held)
+
+    assert [one["given"] for one in found] == [False, False, False, False, True]
+    assert [one["clause"] for one in found] == ["X-2", "X-2", "X-2", "X-1", "X-2"]
+
+
 @pytest.mark.parametrize(
     ("step", "detail"),
     [

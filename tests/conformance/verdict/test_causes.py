@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from wireproof.conformance.model.outcome import AT_END
 from wireproof.conformance.verdict.causes import CauseKind, causes_of
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.records import Record
@@ -69,6 +70,21 @@ def test_what_somebody_wrote_stands_before_what_combinations_alone_show() -> Non
     written = made("stopped", blamed="C-3", place=("LIST", "rows"), sent=99)
 
     assert grouped(*pairs, written) == [["stopped"], [one["case"] for one in pairs]]
+
+
+def test_what_came_after_the_last_step_stands_after_what_a_step_shows() -> None:
+    late = [made(f"late{at}", blamed="C-2", place=("GET", AT_END)) for at in range(3)]
+    stopped = made("stopped", blamed="C-3", place=("LIST", "rows"), sent=99)
+
+    assert grouped(*late, stopped)[0] == ["stopped"]
+
+
+@pytest.mark.parametrize(("level", "first"), [("SHOULD", "stopped"), ("MAY", "path/pairs-0")])
+def test_what_somebody_wrote_of_a_should_stands_before_combinations_of_a_must(level: str, first: str) -> None:
+    pairs = made("path/pairs-0", blamed="C-2", place=("GET", ""))
+    written = made("stopped", blamed="C-3", place=("LIST", "rows"), level=level)
+
+    assert grouped(pairs, written)[0] == [first]
 
 
 def test_what_may_be_is_no_first_example_of_what_must_be() -> None:

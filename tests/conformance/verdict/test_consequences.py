@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof.conformance.model.outcome import FailurePlace, Outcome
+from wireproof.conformance.model.outcome import AT_END, FailurePlace, Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Suite, load_suite
@@ -31,6 +31,7 @@ LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
     [
         (failure("above", "THR-UPDATE-9", ("QUERY", "quota"), "INSERT", "UPDATE", "QUERY"), True),
         (failure("another field", "THR-UPDATE-9", ("QUERY", "ttl"), "INSERT", "UPDATE", "QUERY"), False),
+        (failure("after the last step", "THR-UPDATE-9", ("QUERY", AT_END), "UPDATE", "QUERY"), False),
         (failure("another reply", "THR-UPDATE-9", ("UPDATE", "ok"), "INSERT", "UPDATE", "QUERY"), False),
         (failure("a history", "THR-CONCURRENCY-1", ("*", ""), "QUERY"), True),
         (failure("another history", "THR-CONCURRENCY-1", ("*", ""), "GET"), False),
@@ -42,6 +43,27 @@ LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
 )
 def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(other: FailedPlay, is_explained: bool) -> None:
     assert (other.key in explained(SUITE, [other, LOW])) is is_explained
+
+
+def test_what_came_after_the_last_step_explains_no_answer() -> None:
+    low = failure("low", "THR-QUERY-6", ("QUERY", AT_END), "INSERT", "QUERY")
+    above = failure("above", "THR-UPDATE-9", ("QUERY", ""), "INSERT", "UPDATE", "QUERY")
+    after = failure("after", "THR-UPDATE-9", ("QUERY", AT_END), "INSERT", "UPDATE", "QUERY")
+
+    assert set(explained(SUITE, [after, above, low])) == {"after"}
+
+
+def test_a_clause_about_a_field_of_whatever_message_explains_what_stops_at_that_field() -> None:
+    clauses = {**REAL.clauses, "THR-QUERY-6": replace(REAL.clauses["THR-QUERY-6"], fields=frozenset({"ttl"}))}
+    suite = replace(SUITE, clauses=clauses)
+    low = failure("low", "THR-QUERY-6", ("QUERY", "ttl"), "QUERY")
+    above = failure("above", "THR-UPDATE-9", ("UPDATE", "ttl"), "UPDATE")
+    elsewhere = failure("elsewhere", "THR-UPDATE-9", ("UPDATE", "quota"), "UPDATE")
+    below = failure("below", "THR-INSERT-2", ("INSERT", "ttl"), "INSERT")
+
+    assert set(explained(suite, [above, elsewhere, below, low])) == {"above"}
+    assert not explained(suite, [above, replace(low, place=FailurePlace("QUERY", "quota", frozenset()))])
+    assert not explained(SUITE, [above, low])
 
 
 def test_what_uses_the_request_of_a_failed_foundation_rests_on_it_wherever_it_stopped() -> None:
