@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import edit, first
+from wireproof.mutants.edits import after, edit, first
 from wireproof.mutants.namechan.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
@@ -177,4 +177,24 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("create-empties", "To create a queue again drops what it keeps.", "HOOK-1",
            edit("state.State.create", 'return "" if there.settings == settings else "it is there with other settings"',
                 "there.kept.clear()", 'return "" if there.settings == settings else "it is there with other settings"')),
+    mutant("topics-by-connection", "Each connection numbers its topics, in the order in which it subscribes them.", "SUBSCRIBE-4 MESSAGE-3",
+           edit("LineHandlers.subscribe", "reply = Subscribed(queue.topic, queue.name)", "own = vars(session).setdefault('own', {})",
+                "reply = Subscribed(own.setdefault(queue.topic, len(own) + 1), queue.name)")),
+    mutant("turn-of-the-next", "When a subscriber leaves that had the last turn, the one after it loses its own.", "ROUND_ROBIN-2",
+           edit("Queue.unsubscribe", "self.subscribers.pop(session).is_ended = True",
+                "was = not self.settings.is_broadcast and len(self.subscribers) > 2 and next(reversed(self.subscribers)) is session",
+                "self.subscribers.pop(session).is_ended = True", "if was: one = next(iter(self.subscribers)); self.subscribers[one] = self.subscribers.pop(one)")),
+    mutant("last-of-the-gone", "The last message of a subscriber that ends goes to another one, too.", "ROUND_ROBIN-1 ROUND_ROBIN-2",
+           after("Queue._send_in_turn", "session.push(self._frame(number, body))", "vars(self).setdefault('sent', {})[session] = (number, body)"),
+           edit("NamechanSession.connection_lost", "self.state.queues[name].unsubscribe(self)", "queue = self.state.queues[name]", "queue.unsubscribe(self)",
+                "if self in vars(queue).get('sent', {}) and queue.subscribers: queue._send_in_turn(*queue.sent.pop(self))")),
+    mutant("one-replay-each", "A client has one replay: a second one ends the first.", "REPLAY-1 REPLAY-2 REPLAY-5",
+           edit("LineHandlers._start", "subscription = queue.subscribe(session, start)", "for one in session.subscriptions.values(): one.cursor = None",
+                "subscription = queue.subscribe(session, start)")),
+    mutant("sixteen-meanwhile", "Of what is published during a replay sixteen messages are kept for it.", "REPLAY-5",
+           after("Queue.subscribe", "found.cursor = start", "vars(self).setdefault('ends', {})[found] = self.last + 16"),
+           edit("Queue.feed", "subscription.session.push(self._frame(number, body))",
+                "if number <= self.ends.get(subscription, number): subscription.session.push(self._frame(number, body))"), profiles=("1+publish",)),
+    mutant("ids-of-a-commit", "In one commit the ids of a second queue go on from those of the first.", "REPLAY-4 MESSAGE-4",
+           edit("state.State._commit", "given[one.queue] = given.get(one.queue, one.queue.last) + 1", "given[one.queue] = max([one.queue.last, *given.values()]) + 1")),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import edit, first
+from wireproof.mutants.edits import after, edit, first
 from wireproof.mutants.namechan.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
@@ -131,6 +131,9 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("NamechanSession.malformed", "if 'Publish' in error.message:", "    self.finish('Publish')", "    return"), profiles=("1",)),
     mutant("half-lines-are-heard", "Bytes that are no line keep a client connected.", "PING-3",
            first("NamechanSession.data_received", "self._last_input = self.state.clock.monotonic_ns()")),
+    mutant("heard-by-id", "A client stays connected while another one with its id sends something.", "PING-3",
+           after("NamechanSession._work", "self._last_input = self.state.clock.monotonic_ns()",
+                 "for one in self.state.sessions if self.is_connected else ():", "    if one.name == self.name: one._last_input = self._last_input")),
     mutant("publish-errors-first", "The Error of a Publish comes before the answers to what was asked before.", "PUBLISH-2",
            edit("NamechanSession.refuse", REFUSED, f"self._out.insert(0, self.connection.send{REFUSED.removeprefix('self.answer')}); self.state.touched.append(self)"),
            profiles=("1+publish",)),

@@ -35,6 +35,8 @@ __all__ = ["DocumentModel"]
 SECOND = 1_000_000_000
 SILENT = 2
 """Ping intervals without a line after which a client is dropped (N4)."""
+OF_KINDS = {Subscribed: "NCH-SUBSCRIBE-4", Unsubscribed: "NCH-UNSUBSCRIBE-2", Ping: "NCH-PING-2"}
+"""Answers that are due by their kind, with an id that is wrong, and what comes by itself -> the clause of that."""
 HOOK = "hook"
 OK, FAILED = b"ok", b"error"
 Handler = Callable[[ModelLine, Any], None]
@@ -330,7 +332,7 @@ class DocumentModel:
                 message = line.surplus[0]
                 due = next(line.due(), None)
                 wanted = f"; expected {due[0][:200]}" if due else ""
-                clause = due[1] if due else "NCH-MESSAGE-5"
+                clause = self._broken_clause(line, message)
                 return Disagreement(f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", clause)
         for line in self._lines.values():
             line.errors.clear()
@@ -338,6 +340,20 @@ class DocumentModel:
         for detail, clause in wrong:
             return Disagreement(detail, clause, clause)
         return None
+
+    def _broken_clause(self, line: ModelLine, message: Message) -> str:
+        """Return the clause that a message breaks which nothing explains: one of its own kind, where another is due."""
+        answer = next((one for one in line.answers if one.is_certain), None)
+        own = OF_KINDS.get(type(message))
+        if own is not None and (answer is None or answer.kind is not type(message)):
+            return own
+        if isinstance(message, Delivered):
+            if message.topic not in {one.topic for one in self._queues.values()}:
+                return "NCH-MESSAGE-3"
+            if message.topic not in {one.queue.topic for one in line.memberships}:
+                return "NCH-SUBSCRIBE-6"
+        found = next((one for one in line.due() if answer is None or not isinstance(message, Delivered)), None)
+        return found[1] if found else "NCH-MESSAGE-5"
 
     def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:
         """Judge that the server ended a connection."""

@@ -29,6 +29,7 @@ from wireproof.protocols.namechan.requests import (
     Unsubscribe,
     Version,
 )
+from wireproof.reference_server.model import Window
 from wireproof.reference_server.namechan.queue import Queue
 from wireproof.reference_server.namechan.session import NamechanSession
 from wireproof.reference_server.registry import server_model_of
@@ -105,6 +106,20 @@ def test_who_comes_in_the_write_of_a_message_may_get_it_or_not(sync: Sync) -> No
     ask(found, "b", Subscribe(b"t"), Publish(b"t", b"three"))
     ask(found, "h", HookPublish(b"t", b"four"))
     ask(found, "b", Unsubscribe(b"t"), Unsubscribe(b"t"))
+
+
+def test_another_topic_id_is_blamed_for_itself() -> None:
+    """Not for the Error that answers what settles a step."""
+    found = checked("1", "topic-id-by-subscription")
+    ask(found, "h", HookCreate(b"t", Delivery.BROADCAST, Persistence.TRANSIENT, Sync.STRONG))
+    ask(found, "a", Subscribe(b"t"))
+
+    with pytest.raises(InvariantError, match=r"b gets Subscribed\(id=2"):
+        ask(found, "b", Subscribe(b"t"))
+
+    broken = found.model.unexpected(Window(0, 0))
+    assert broken is not None
+    assert broken.clause == "NCH-SUBSCRIBE-4"
 
 
 def test_a_request_after_one_that_may_fail_waits_for_the_next_write() -> None:
