@@ -97,4 +97,11 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("targets-count-characters", "The size of a target that is relayed counts characters.", "FRAME-6",
            edit("Direct.send_direct", "for receiver in found:", "size = len(request.target.decode('utf-8', 'replace'))",
                 "frame = frame[:4] + bytes([size]) + frame[5:]", "for receiver in found:")),
+    mutant("ids-by-count", "The id of a client that says none is made from the number of such clients.", "HELLO-3",
+           edit("Handshake._client", "or self._state.new_id()", "or b'client-%d' % sum(one.startswith(b'client-') for one in self._state.clients)")),
+    mutant("sizes-of-32-bits", "Of a size of eight bytes the low four count.", "FRAME-9",
+           first("TmqpSession.data_received", "if len(data) >= 16 and data[7] == 255 and data[0] & 63 != 9 and data[8:12] != bytes([255] * 4):",
+                 "    data = data[:12] + bytes(4) + data[16:]"), profiles=("doc",)),
+    mutant("values-begin-with-a-space", "Headers of a message in a queue are relayed with a space after the colon.", "HEADER-3",
+           edit("StoredMessage.delivered", "(*frame.headers, *headers)", "(*(type(one)(one.name, b' ' + one.value.lstrip()) for one in frame.headers), *headers)")),
 )  # fmt: skip

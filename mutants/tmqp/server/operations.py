@@ -188,4 +188,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            profiles=("doc",)),
     mutant("begins-is-holds", "A filter x* holds anywhere.", "LIST_CHANNELS-3",
            edit("filtered", "return name.startswith(inner)", "return inner in name"), profiles=("twino-3.0.0",)),
+    mutant("first-response-counts", "A message is forgotten with its first response: others are dropped.", "RESPOND-1",
+           edit("Direct.respond", "if receiver is not None:", "done = vars(self._state).setdefault('responded', set())",
+                "if receiver is not None and (receiver, request.id) not in done:", "    done.add((receiver, request.id))"),
+           edit("Direct.send_direct", "frame = state.codec", "vars(state).setdefault('responded', set()).discard((client, request.id))", "frame = state.codec")),
 )  # fmt: skip

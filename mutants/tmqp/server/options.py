@@ -147,4 +147,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("destroyed-by-leave-only", "A channel with DestroyWhenEmpty stays when its last member disconnects.", "LEAVE-3",
            edit("TmqpSession.connection_lost", "channels.leave(channel, client)",
                 "channel.leave(client); channels.events.of_member(b'ClientLeft', channel, client)"), profiles=("doc",)),
+    mutant("options-are-ascii", "Options with texts that are not ASCII, or are escaped, are refused.", "CREATE_QUEUE-5",
+           first("QueueOperations._settings", r"if not request.payload.isascii() or b'\\u' in request.payload: raise SettingsError('ascii')")),
 )  # fmt: skip
