@@ -35,6 +35,11 @@ CONFORMING: tuple[ServerMutant, ...] = (
                  'if self._waiting and not vars(self).get("is_due"): '
                  "self._state.clock.call_at(self._state.clock.monotonic_ns() + 20_000_000, lambda: (setattr(self, "
                  '"is_due", True), self.flush(), setattr(self, "is_due", False))); return')),
+    legal("queue-fills-in-a-burst", "Pushes are written 1 ms later, so what comes at once fills the queue of a client that reads.",
+           first("Feed.flush",
+                 'if self._waiting and not vars(self).get("is_due"): '
+                 "self._state.clock.call_at(self._state.clock.monotonic_ns() + 1_000_000, lambda: (setattr(self, "
+                 '"is_due", True), self.flush(), setattr(self, "is_due", False))); return')),
     legal("beacons-a-little-more-often", "Beacons come each 0.4 times TIMEOUT_SEC.",
            edit("Feed.interval", "HALF_SECOND_NS", "HALF_SECOND_NS * 4 // 5")),
     legal("closes-a-little-later", "A silent connection is closed 0.2 s after the timeout.",
