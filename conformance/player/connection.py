@@ -15,7 +15,7 @@ from wireproof.conformance.player.noop_requests import NoopRequests
 from wireproof.conformance.suite.field_boundaries import BoundaryReader
 from wireproof.conformance.suite.pattern_types import MessagePattern
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.protocols import LocalProtocolError
+from wireproof.protocols import ErrorCode, LocalProtocolError, RemoteProtocolError
 
 
 class CaseConnection:
@@ -69,6 +69,10 @@ class CaseConnection:
             yield
         finally:
             self._awaited = ()
+
+    def may_be_cut_off(self, error: RemoteProtocolError) -> bool:
+        """Say whether it ended within a message where the case says that the target may close it."""
+        return self.may_be_closed and self.ended is not None and error.code is ErrorCode.TRUNCATED
 
     def passes(self, event: object) -> bool:
         """Say whether an event is a push that may come at any time, and nobody waits for it."""

@@ -281,11 +281,12 @@ class CaseConnections:
         try:
             event = line.codec.next_event()
         except RemoteProtocolError as error:
+            if line.may_be_cut_off(error):
+                return None
             start = line.codec.span[1]
             got = f"{error} (the message begins {describe(bytes(line.received[start : start + 32]))})"
             byte = None if error.offset is None else error.offset - start
-            last, at_us = len(self.trace) - 1, self.trace[-1].at_us
-            line.intended.refused = Refusal(last, at_us, start + (byte or 0), error.code)
+            line.intended.refused = Refusal(len(self.trace) - 1, self.trace[-1].at_us, start + (byte or 0), error.code)
             raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
         if isinstance(event, Message):
             line.intended.received.append((line.codec.span, event))

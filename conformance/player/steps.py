@@ -81,13 +81,17 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
         seconds = float(talk.symbols.number(step.within, "within"))
         talk.timeout = min(talk.timeout, seconds + 2 * talk.way.round_trip)
     on = talk.symbols.filled(step.on)
+    line = (yield from talk.line(on)) if step.or_closed else None
+    if line is not None:
+        line.may_be_closed = True
     for verb in step.verbs:
         try:
             yield from _carried_out(talk, verb, on)
         except Stopped:
-            if not step.or_closed or on not in talk.lines or talk.lines[on].ended is None:
+            if line is None or line.ended is None:
                 raise
-            talk.lines[on].may_be_closed = True
+    if line is not None:
+        line.may_be_closed = line.ended is not None
     talk.clause, talk.blame, talk.given, talk.timeout = outer
 
 

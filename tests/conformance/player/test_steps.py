@@ -82,6 +82,14 @@ def test_a_closing_may_stand_for_the_answers(reads: list[Any], verdict: Verdict)
     assert play(step, reads=reads).verdict is verdict
 
 
+@pytest.mark.parametrize("end", [Kind.ENDED, Kind.RESET])
+def test_a_closing_may_come_within_a_message(end: Kind) -> None:
+    cut = {"push": {"channel": "c", "payload": "p"}, "or_closed": True}
+
+    assert play(cut, reads=[PUSH[:-1], end]).verdict is Verdict.PASS
+    assert play({**cut, "or_closed": False}, reads=[PUSH[:-1], end]).verdict is Verdict.FAIL
+
+
 def test_sending_on_a_connection_the_target_ended_is_the_target_s_fault() -> None:
     outcome = play({"connect": "a"}, {"observe": {"closed": True}}, {"send": ASK}, reads=[Kind.ENDED])
 

@@ -32,7 +32,6 @@ class Connection {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.receive(chunk));
     socket.on('end', () => this.end());
-    socket.on('drain', () => this.resume());
     socket.on('error', () => {});
     socket.on('close', () => this.gone());
   }
@@ -93,11 +92,11 @@ class Connection {
     const bytes = Buffer.concat(this.out);
     this.out = [];
     this.outBytes = 0;
-    if (!this.socket.destroyed && bytes.length > 0) this.socket.write(bytes);
+    if (!this.socket.destroyed && bytes.length > 0) this.socket.write(bytes, () => this.resume());
   }
 
   resume() {
-    if (!this.socket.isPaused()) return;
+    if (this.socket.destroyed || !this.socket.isPaused() || this.waiting() >= PAUSE_AT) return;
     this.socket.resume();
     this.work();
     if (this.ended && !this.socket.isPaused()) this.close();
