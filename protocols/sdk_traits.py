@@ -32,6 +32,8 @@ class SdkTraits:
     """(a request that came, a message of the server) -> whether it answers that; None: in the order of requests."""
     matched_by: str = ""
     """The field in which a reply repeats what its request has there, where `matches` says so."""
+    order_clause: str = ""
+    """The clause that is broken where an answer is given to another request under way; "" where cases name it."""
     listening: str = "subscribe"
     """The operation after which an SDK gets pushes."""
     optional: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.verdict import Verdict
@@ -28,6 +28,8 @@ NONE = "none in "
 A_RESULT, AN_ERROR = "the result ", "the error "
 DIFFER, REPORTS = "they differ at byte", "then it reports "
 CONNECTED = "a connection"
+SWAPPED = "swapped"
+TIMED_OUT = "the error timeout"
 GOES_WRONG = (Verdict.FAIL, Verdict.LENIENT, Verdict.HANG)
 RESTS = {"rests_on", "held_back", "lost", "spoils"}
 """What says where a play follows from, or that it shows a cause."""
@@ -83,7 +85,8 @@ class SdkKeys:
 
     def __init__(self, records: Iterable[Record]) -> None:
         found = [one for one in records if one.get("role") == "client"]
-        self._disturbed = _disturbers(found)
+        self._swapped = _swapped(found)
+        self._disturbed = _disturbers([one for one in found if one.get("record_id", "") not in self._swapped])
         self._opened = {_error_of(one): place_of(one) for one in found if _is_opening(one)}
         self._unsent = {_error_of(one): str(extra_of(one)["reply_to"]) for one in found if _is_unsent(one)}
 
@@ -97,6 +100,8 @@ class SdkKeys:
         for name in ("misread", "spoils"):
             if extra.get(name):
                 return [(name, extra[name])]
+        if record.get("record_id", "") in self._swapped:
+            return [(SWAPPED,)]
         if is_connecting(record):
             error = plain(record["got"])
             return [("sent", *opened) if (opened := self._opened.get(error)) else ("connects", error)]
@@ -107,6 +112,21 @@ class SdkKeys:
         if record.get("byte") is not None and (missing := self._unsent.get(_error_of(record))):
             return [("sent", missing, "")]
         return _keys_of_a_failure(record)
+
+
+def _swapped(records: Sequence[Record]) -> Collection[str]:
+    """Return the record_ids of plays in which an answer was given to another request that was under way.
+
+    An answer that goes wrong where nothing else was asked for is read wrongly: it equals the other one by chance.
+    Where answers were given to others, a request of a stream that ends without one lost it in the same way.
+    """
+    wrong = [one for one in records if one["verdict"] in GOES_WRONG and SWAPPED not in extra_of(one)]
+    alone = {extra_of(one).get("reply_to") for one in wrong if _asks_alone(one) and TIMED_OUT not in str(one["got"])}
+    found = [one for one in records if SWAPPED in extra_of(one) and extra_of(one).get("reply_to") not in alone]
+    if not found:
+        return ()
+    late = [one for one in records if len(asked_in(one)) > 1 and str(one["got"] or "").startswith(TIMED_OUT)]
+    return {one.get("record_id", "") for one in (*found, *late)}
 
 
 def _error_of(record: Record) -> str:

@@ -2,6 +2,7 @@
 
 from wireproof.protocols.links import Link
 from wireproof.protocols.registry import Protocol
+from wireproof.protocols.sdk_traits import SdkTraits
 from wireproof.protocols.throttr.codec import OK, REFUSED, Codec
 from wireproof.protocols.throttr.connection import ClientConnection, ServerConnection
 from wireproof.protocols.throttr.enums import Attribute, Change, KeyType, RequestType, TTLType
@@ -36,6 +37,7 @@ PROTOCOL = Protocol(
     masked=MASKED,
     named_by=NAMED_BY,
     time_left=TIME_LEFT,
+    sdk=SdkTraits(order_clause="THR-ROBUSTNESS-25"),
 )
 
 __all__ = [

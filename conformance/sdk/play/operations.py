@@ -24,7 +24,7 @@ from wireproof.conformance.sdk.shown_bytes import first_difference, shown
 from wireproof.conformance.suite.sdk_steps import Answering, AskStep, Fails, ReceiveStep
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.values import Value
-from wireproof.protocols import LocalProtocolError, Message, Push
+from wireproof.protocols import LocalProtocolError, Message, Push, Reply
 from wireproof.protocols.messages import Request
 from wireproof.protocols.plain import Plain
 
@@ -53,6 +53,8 @@ class SdkOperations:
         """The driver does one command after the other, as a program with a blocking SDK does."""
         self.misread = False
         """What stopped the play is a number for which a type of the SDK has no room."""
+        self.swapped = False
+        """What stopped the play is an answer that was given to another request under way."""
         self.stuck = False
         """The driver did not answer: it has to be started again."""
         self.spoken = symbols.protocol
@@ -226,7 +228,15 @@ class SdkOperations:
             connection.due.remove(due)
             self.at = FailurePlace(due.request.NAME, "", self.at.asked, after)
             answer = yield from self.reported(due.call)
-            self._hold(step, due, answer, one, one.message)
+            try:
+                self._hold(step, due, answer, one, one.message)
+            except Stopped:
+                others = (
+                    self._plain.result(it.message) for it in pieces if isinstance(it.message, Reply) and it is not one
+                )
+                self.swapped = any(report_differs(other, answer, due.place) is None for other in others)
+                self.clause = (self.swapped and self.spoken.sdk.order_clause) or self.clause
+                raise
             after = due.request.NAME
         if step.events == "any":
             held.free = True

@@ -52,6 +52,7 @@ __all__ = ["Playing", "SdkPlayer"]
 Playing = act.Playing[Outcome]
 Answered = TypeVar("Answered", AskStep, SayStep)
 MISREAD = "misread"
+SWAPPED = "swapped"
 """What an outcome keeps of numbers for which a type of the SDK has no room."""
 LAST_WORDS = 0.25
 """Seconds that what an SDK sends beside its requests has to come before the case ends."""
@@ -249,5 +250,6 @@ class SdkPlayer:
             stop.expected,
             stop.got,
         )
-        extra = {MISREAD: True} if self.operations.misread else {}
+        found_so = {MISREAD: self.operations.misread, SWAPPED: self.operations.swapped}
+        extra = {name: True for name, holds in found_so.items() if holds}
         return Outcome(*found, place=self.operations.at, extra=extra)

@@ -196,3 +196,20 @@ def test_a_result_instead_of_an_error_once_the_connection_ended_is_one_cause() -
     odd = of_sdk("wrong/status", blamed="C-6", exchange=[sent], **same)
 
     assert grouped(partial, empty, odd) == [["closed/later", "closed/in-mid-answer"], ["wrong/status"]]
+
+
+def swapped(case: str, reply_to: str, **changes: Any) -> Record:
+    return of_sdk(case, place=(reply_to, "quota"), extra={"swapped": True}, **changes)
+
+
+def test_answers_given_to_other_requests_are_one_cause() -> None:
+    late = of_sdk("late", asked="GET QUERY", place=("QUERY", ""), got="the error timeout: no reply to QUERY in 3 s")
+    found = [swapped("a", "GET"), swapped("b", "QUERY", asked="GET QUERY"), swapped("c", "STAT"), late]
+
+    assert grouped(*found) == [["a", "b", "c", "late"]]
+
+
+def test_an_answer_that_is_wrong_where_nothing_else_was_asked_for_was_not_given_to_another() -> None:
+    alone = of_sdk("alone", place=("QUERY", "quota"), asked="QUERY", blamed="C-3")
+
+    assert grouped(swapped("a", "QUERY", asked="GET QUERY"), swapped("b", "GET"), alone)[-1] == ["b"]
