@@ -29,7 +29,7 @@ def score_edits(run: MutationRun, number: int, seed: int, console: Console) -> S
     packages, known = server_packages(run.suite.protocol), explanations()
     sample = draw(run.recorded, packages, number, seed, jobs=run.jobs)
     results = run_edits(run.recorded, sample, jobs=run.jobs)
-    found = ScoredEdits(sample, EditScore(results, known))
+    found = ScoredEdits(sample, EditScore(results, known, run.recorded.plan.run.profile))
     for place in stale(known, all_edits(packages)):
         console.print(f"explained, but there is no such edit: {' | '.join(place)}", markup=False)
     for kind in (*SurvivalReason, None):

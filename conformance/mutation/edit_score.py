@@ -3,8 +3,9 @@
 `equivalent-edits.yaml` explains survivors that were read. Not counted are an `equivalent` one, which changes no answer
 to any client; one that acts `elsewhere`, under another profile or variant only; and a `conforming` one, which changes
 what the clauses leave open, so that no suite may kill it. An `accepted` one breaks a clause in a way that no case asks
-for, for the reason given: it counts as survived. Edits that make no server that starts are not counted either; one
-that hangs is killed.
+for, for the reason given: it counts as survived. Where `profiles` are named, an explanation holds under these alone: a
+rule of one document survives under another one. Edits that make no server that starts are not counted either; one that
+hangs is killed.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Explanation:
 
     kind: SurvivalReason
     reason: str
+    profiles: tuple[str, ...] = ()
+    """Under which it holds; none: under all."""
 
 
 @cache
@@ -63,7 +66,7 @@ def explanations(table: Path = TABLE) -> Mapping[EditPlace, Explanation]:
     for one in yaml.safe_load(table.read_text(encoding="utf-8")):
         for edit in one["edits"]:
             place = EditPlace(one["file"], one["function"], edit["edit"], edit["in"])
-            found[place] = Explanation(SurvivalReason(one["kind"]), one["why"])
+            found[place] = Explanation(SurvivalReason(one["kind"]), one["why"], tuple(one.get("profiles", ())))
     return found
 
 
@@ -90,6 +93,8 @@ class EditScore:
 
     results: Sequence[EditResult]
     known: Mapping[EditPlace, Explanation]
+    profile: str = ""
+    """The profile under which the edits were tried."""
 
     def count(self, status: Status) -> int:
         """Return how many edits ended so."""
@@ -113,7 +118,7 @@ class EditScore:
     def explanation(self, result: EditResult) -> Explanation | None:
         """Return what explains that an edit survived: of that edit, its statement or its function; None for nothing."""
         known = (self.known.get(place) for place in _described_by(place_of(result.edit)))
-        return next((one for one in known if one), None)
+        return next((one for one in known if one and (not one.profiles or self.profile in one.profiles)), None)
 
     @property
     def counted(self) -> int:

@@ -104,4 +104,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
                  "    data = data[:12] + bytes(4) + data[16:]"), profiles=("doc",)),
     mutant("values-begin-with-a-space", "Headers of a message in a queue are relayed with a space after the colon.", "HEADER-3",
            edit("StoredMessage.delivered", "(*frame.headers, *headers)", "(*(type(one)(one.name, b' ' + one.value.lstrip()) for one in frame.headers), *headers)")),
+    mutant("taken-ids-are-accepted", "A Client-Id that a connected client has is accepted.", "HELLO-13",
+           edit("Handshake._refused", "return 0 if id_ in state.clients else None", "return None"), profiles=("twino-3.0.0",)),
+    mutant("pinged-once", "A client is pinged once, and disconnected when it is silent again.", "PING-4",
+           edit("TmqpSession.listen", "self._is_pinged = False", "pass")),
 )  # fmt: skip

@@ -149,4 +149,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
                 "channel.leave(client); channels.events.of_member(b'ClientLeft', channel, client)"), profiles=("doc",)),
     mutant("options-are-ascii", "Options with texts that are not ASCII, or are escaped, are refused.", "CREATE_QUEUE-5",
            first("QueueOperations._settings", r"if not request.payload.isascii() or b'\\u' in request.payload: raise SettingsError('ascii')")),
+    mutant("online-in-nanoseconds", "Online is in nanoseconds.", "LIST_CLIENTS-1",
+           edit("operations._client", "(now - client.since_ns) // MS", "now - client.since_ns")),
 )  # fmt: skip

@@ -216,4 +216,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
                 "[Channels(self.state).join(one, client) for one in vars(self.state).get('were', {}).pop(client.id, ()) if not one.is_removed]", "self.listen()")),
     mutant("count-when-asked", "The header Count is worked out when a PULL comes, not when it is served.", "PULL-4 PULL-6",
            edit("Pulled.__init__", "self._total = 0", "self._total = min(count, queue.stored)"), profiles=("doc",)),
+    mutant("other-values-clear", "A PULL without Clear, or with another value, drops what is left of high priority.", "PULL-13",
+           edit("Pulled._finish", "CLEARED.get(clear, (False, False))", "CLEARED.get(clear, (True, False))")),
+    mutant("new-before-stored", "While stored messages are sent, a new one goes before them.", "MESSAGE-5",
+           edit("queue.Queue.push", "status in AUTOMATIC and not self.stored and self._may_send()", "status in AUTOMATIC and self._may_send()")),
+    mutant("settled-by-two", "RemovedMessages counts a message when the second member has acknowledged it.", "QUEUE_INFO-7",
+           edit("queue.Queue._settle", "awaited.message.awaited -= 1", "awaited.message.awaited -= 2"), profiles=("doc",)),
 )  # fmt: skip

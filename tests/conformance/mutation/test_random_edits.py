@@ -154,6 +154,15 @@ def test_the_score_leaves_out_what_is_equivalent_or_stillborn() -> None:
     assert EditScore([], {}).percent == 100.0
 
 
+def test_an_explanation_may_hold_under_some_profiles_only() -> None:
+    edit = all_edits(PACKAGES)[0]
+    survivor = [EditResult(edit, Status.SURVIVED)]
+    known = {place_of(edit): Explanation(SurvivalReason.ELSEWHERE, "a rule of the document", ("7.3.2",))}
+
+    assert EditScore(survivor, known, "7.3.2").survivors(None) == []
+    assert EditScore(survivor, known, "7.1.0").survivors(None) == survivor
+
+
 def test_an_explanation_may_be_of_a_statement_or_a_function() -> None:
     edit = all_edits(PACKAGES)[0]
     place = place_of(edit)
