@@ -1,6 +1,7 @@
 """PSRT: publish and subscribe over a control socket, a data socket for each client, and datagrams; errata P1.. ."""
 
 from wireproof.protocols.links import Link
+from wireproof.protocols.psrt.changes import xor
 from wireproof.protocols.psrt.codec import Codec, UnfinishedTopicError
 from wireproof.protocols.psrt.connection import ControlClient, ControlServer, DataClient, DataServer
 from wireproof.protocols.psrt.datagrams import DatagramClient, DatagramServer
@@ -68,7 +69,7 @@ PROTOCOL = Protocol(
     names={"code": ResponseCode, "op": DatagramOperation, "mode": Mode, "encryption": Encryption},
     masked=frozenset({"token"}),
     named_by=frozenset({"topic", "topics"}),
-    functions={"seal": seal},
+    functions={"seal": seal, "xor": xor},
     push_link="data",
     link_of_stream=link_of_stream,
     sdk=SdkTraits(

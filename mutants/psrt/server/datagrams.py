@@ -100,4 +100,13 @@ MUTANTS: tuple[ServerMutant, ...] = (
                  'if sender.peer.port in vars(self).setdefault("stuck", set()): raise RefusedError("stuck")',
                  "self.stuck.add(sender.peer.port)"),
            after("DatagramRequests.plain", "checked(content, self._state)", "self.stuck.discard(sender.peer.port)")),
+    mutant("datagram-each-50th-dropped", "Every 50th datagram is dropped.", "DATAGRAM-5 DATAGRAM-7 DATAGRAM-29",
+           first("DatagramRequests._publish", 'self.count = vars(self).get("count", 0) + 1',
+                 'if self.count % 50 == 0: raise RefusedError("busy")')),
+    mutant("datagram-not-to-its-account", "A datagram of an account does not reach its sessions.", "MESSAGE-12",
+           edit("DatagramRequests._publish", "self._state.publish(topic, content.priority, content.message)",
+                "own = [(one, one.data) for one in self._state.clients.values() if one.login and one.rights is rights]",
+                "for one, _ in own: one.data = None",
+                "self._state.publish(topic, content.priority, content.message)",
+                "for one, data in own: one.data = data")),
 )  # fmt: skip

@@ -31,6 +31,9 @@ MUTANTS: tuple[ServerMutant, ...] = (
            after("PsrtSession.data_received", "self._work()",
                  "if self.client is None and not self.is_data and not self.closed and self.connection.received == 3: "
                  "self.connection._buffer.drop()")),
+    mutant("bytes-beyond-4k-of-a-login", "Of what comes in one segment with a login the first 4,096 bytes count.",
+           "ROBUSTNESS-5 GREETING-8 ROBUSTNESS-10",
+           first("PsrtSession.data_received", "data = data if self.client else data[:4096]")),
     mutant("answers-beyond-64-lost", "Of the answers to one segment the first 64 come.",
            "ROBUSTNESS-10 ROBUSTNESS-5 ROBUSTNESS-13", first("PsrtSession.data_received", "self.taken = 0"),
            edit("PsrtSession.answer", "self._out.append(answer)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import before, edit, first
+from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import Ask, counted, encoded, instead_of_closing, with_answer
 from wireproof.protocols.psrt.requests import Login
@@ -88,4 +88,11 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("state.State.forget", "self.freed = client.token")),
     mutant("token-of-zeroes", "The first session gets a token of zero bytes.", "LOGIN-4 ATTACH-3",
            first("state.State.new_token", "if bytes(32) not in self.clients: return bytes(32)")),
+    mutant("login-takes-over-the-account", "A login takes over what sessions of its account without data socket subscribed.",
+           "LOGIN-16 SUBSCRIBE-18",
+           after("ControlRequests.login", "session.client = self._state.clients[client.token] = client",
+                 "for one in list(self._state.clients.values()):",
+                 "    if login and one.login == login and one is not client and one.data is None:",
+                 "        for mask in self._state.subscriptions.of(one): self._state.subscriptions.add(client, mask)",
+                 "        self._state.subscriptions.leave(one)")),
 )  # fmt: skip

@@ -55,4 +55,17 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   'return b"" if session.replicated > 8 else self.correct_repl_data(request, session, now)')),
     mutant("replicated-closes", "The connection is closed once a message was replicated.", "REPL_DATA-5 REPL_DATA-2 PUBLISH_REPL-5",
            first("ControlRequests.repl_data", "session.finish()")),
+    mutant("replication-remembers-the-unwanted", "What was answered E0 once is, whoever subscribes later.",
+           "PUBLISH_REPL-4 PUBLISH_REPL-3 PUBLISH_REPL-5",
+           edit("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):",
+                'if vars(session).setdefault("unwanted", {}).setdefault(topic, not '
+                "self._state.subscriptions.match(topic)):")),
+    mutant("replicated-refused-once-unwanted", "A message whose last subscriber left after 02 is answered FF.",
+           "REPL_DATA-2", first("ControlRequests.repl_data",
+                                "if not self._state.subscriptions.match(_client(session).waiting_for): return ERROR")),
+    mutant("replicated-to-topics-alone", "A replicated message reaches who subscribed to its topic, and no mask.",
+           "REPL_DATA-3 PUBLISH_REPL-4",
+           first("ControlRequests.repl_data", "masks = self._state.subscriptions",
+                 "masks.match = lambda topic: list(masks._topics.get(topic, ()))"),
+           edit("ControlRequests.repl_data", "return OK", "del masks.match", "return OK")),
 )  # fmt: skip

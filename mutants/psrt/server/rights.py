@@ -69,4 +69,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "ACL-15 SUBSCRIBE-5 PUBLISH-6 PUBLISH-7 SUBSCRIBE-6 DATAGRAM-5 SEALED-6 DATAGRAM-2 SUBSCRIBE-8 "
            "UNSUBSCRIBE-4 ORDER-4 MESSAGE-8 TOPIC-8 LIMIT-1 LIMIT-4",
            edit("Accounts.login", "self.acl.get(NOBODY) if", "self.acl.get(NOBODY) and Rights() if")),
+    mutant("push-needs-the-right-to-publish", "A message reaches only who may publish to its topic, too.",
+           "ACL-4 ACL-1 MESSAGE-8 ACL-3",
+           edit("state.State.publish", "for client in clients:",
+                "for client in [one for one in clients if one.rights.may_publish(topic)]:")),
 )  # fmt: skip

@@ -87,4 +87,11 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "SEALED-15",
            edit("DatagramRequests.sealed", "content = _content(self._state.codec, opened)",
                 r'content = _content(self._state.codec, opened if b"\0" in opened[2:] else opened + b"\0")')),
+    mutant("sealed-published-later", "A sealed datagram is published a moment after its answer.",
+           "DATAGRAM-31 SEALED-17 MESSAGE-12",
+           before("DatagramRequests.sealed", "return self._answered(", "self.is_late = True"),
+           first("DatagramRequests._publish", 'is_late = vars(self).pop("is_late", False)'),
+           edit("DatagramRequests._publish", "self._state.publish(topic, content.priority, content.message)",
+                "def act(): self._state.publish(topic, content.priority, content.message); self._state.flush()",
+                "self._state.clock.call_at(self._state.clock.monotonic_ns() + 1_000_000, act) if is_late else act()")),
 )  # fmt: skip

@@ -68,4 +68,17 @@ MUTANTS: tuple[ServerMutant, ...] = (
            before("PsrtSession.secure", "return True", "self.is_secured = True"),
            edit("ControlRequests.login", "if rights is None:",
                 "if rights is None or session.is_secured and not login:")),
+    mutant("tls-behind-login-lost", "Inside TLS what comes in one segment with a login is lost.", "STARTTLS-4 GREETING-8",
+           first("PsrtSession.secure", "self.is_secured = True"),
+           after("ControlRequests.login", "session.client = self._state.clients[client.token] = client",
+                 'if vars(session).get("is_secured"): session.connection._buffer.drop()')),
+    mutant("tls-data-socket-burns-its-token", "The token of a data socket that ended inside TLS is refused.",
+           "ATTACH-9 ATTACH-11 STARTTLS-3", first("PsrtSession.secure", "self.is_secured = True"),
+           edit("PsrtSession.connection_lost", "self._ended and",
+                'vars(self).get("is_secured") or self._ended and'), profiles=("1",)),
+    mutant("tls-token-not-in-clear-of-an-account", "The token of an account inside TLS opens no data socket in clear.",
+           "STARTTLS-9", first("PsrtSession.secure", "self.is_secured = True"),
+           edit("DataRequests.attach", "client is None or",
+                'client is None or client.login and not vars(session).get("is_secured") and any(one.client is client '
+                'and vars(one).get("is_secured") for one in self._state.sessions) or')),
 )  # fmt: skip
