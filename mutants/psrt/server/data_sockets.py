@@ -86,4 +86,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            after("DataRequests.attach", "client = self._state.clients.get(request.token)",
                  "if client is not None and client.login:",
                  "    client = [one for one in self._state.clients.values() if one.login == client.login][-1]")),
+    mutant("tokens-of-64-sessions", "The token of the oldest session is forgotten when there are more than 64.",
+           "ATTACH-2 ROBUSTNESS-13 LOGIN-16",
+           after("ControlRequests.login", "session.client = self._state.clients[client.token] = client",
+                 "if len(self._state.clients) > 64: self._state.clients.pop(next(iter(self._state.clients)))")),
+    mutant("data-socket-half-closed-stays", "A data socket whose client ended its side keeps its token.",
+           "ATTACH-9", first("PsrtSession.eof_received", "if self.feed is not None: return"), profiles=("1",)),
 )  # fmt: skip
