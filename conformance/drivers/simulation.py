@@ -25,6 +25,10 @@ TLS_HANDSHAKE = b"\x16"
 """The first byte of what a client says that begins TLS: some servers know TLS by it."""
 
 
+LARGEST_DATAGRAM = 65_507
+"""Bytes of the largest datagram over IPv4: sockets refuse a larger one."""
+
+
 class _Wire:
     """One simulated connection: what the server wrote and whether it closed."""
 
@@ -188,6 +192,8 @@ class Simulation:
 
     def _write(self, wire: _Wire | _SimulatedDatagrams, data: bytes, pause: float) -> Answer:
         if isinstance(wire, _SimulatedDatagrams):
+            if len(data) > LARGEST_DATAGRAM:
+                return self._answer(Kind.RESET, b"Message too long")
             wire.write(data)
             self._clock.advance(0)
             return self._answer(Kind.SENT)
