@@ -67,6 +67,8 @@ FIRST_SAMPLES = 1.0
 """Seconds of measurements of the idle process that need not be earned: a run of a few seconds measures, too."""
 REST = 256
 """Plays after which a server that we started is restarted, as long as that takes no more than `RESTARTING`."""
+LARGE = 1 << 20
+"""Bytes from a server in one play after which it is restarted, too: it holds much, and its tables are decoded."""
 SEEDS = 300
 DRAWS, MEETING = 16, 0.03
 """How often a script is drawn again that would meet a known death, and the share of these that are played."""
@@ -176,6 +178,8 @@ class Campaign:
         self.progress = CampaignProgress()
         self.stopped = ""
         """Why it ended early; "" if it did not."""
+        self._is_full = False
+        """Whether the server is to be restarted to empty it, once that may take its time."""
         self.lost = False
         """Whether the server serves nobody any more and cannot be restarted."""
 
@@ -347,10 +351,16 @@ class Campaign:
             if not self._restart("it served nobody") and not self._is_served():
                 self.lost = True
                 self.stopped = "the server no longer serves anybody and cannot be restarted from here"
-        elif self.progress.executions % REST == 0 and self._restarting.permits:
+        elif self._is_to_be_emptied(play) and self._restarting.permits:
+            self._is_full = False
             with self._restarting.spending():
                 self._restart("to empty it")
             self._live.restarts -= self._live.server is not None
+
+    def _is_to_be_emptied(self, play: Play) -> bool:
+        """Return whether a restart is due, since this play or since one before it."""
+        self._is_full |= self.progress.executions % REST == 0 or play.received > LARGE
+        return self._is_full
 
     def _was_slow(self) -> bool:
         """Return whether the probe is served beside the last script when it gets more time."""

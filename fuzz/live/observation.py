@@ -62,6 +62,11 @@ class Play:
     edges: bytes | None = None
     """The class of each edge's count (`fuzz/edges/counters.py`); None if the target is not instrumented."""
 
+    @property
+    def received(self) -> int:
+        """Bytes that came, on all connections."""
+        return sum(len(one.data) for one in self.trace if one.kind is Kind.RECEIVED)
+
     @cached_property
     def lines(self) -> list[PlayedConnection]:
         """Every connection except the probes."""

@@ -66,7 +66,7 @@ class PlantedTable:
     def to_markdown(self) -> str:
         """Return the page."""
         lines = [
-            "# Planted faults",
+            f"# {'Listed' if 'origin' in self.about else 'Planted'} faults",
             "",
             f"Produced by `{self.about['command']}`, wireproof {self.about['version']}; not edited.",
             "",

@@ -86,7 +86,8 @@ class ModelLine:
             self.errors.append(found.clause)
         if found.member is not None:
             found.member.is_announced = True
-            if found.member.is_over and found.kind.NAME == "UNSUBSCRIBED":
+            is_left = found.member.is_over and found.kind.NAME == "UNSUBSCRIBED"
+            if is_left and found.member in self.memberships:  # an error after it in one write ends all of them
                 self.memberships.remove(found.member)
         return found
 

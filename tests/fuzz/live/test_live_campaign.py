@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.places import ROOT
+from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.run.processes import ServerProcess, Usage, parse_command
 from wireproof.fuzz.commands.group import command as fuzz
@@ -29,6 +30,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script, from_json
+from wireproof.protocols.throttr.requests import Insert, List
 
 SCHEMA = ROOT / "reports" / "schema" / "finding.schema.json"
 WITHIN = 2500
@@ -242,3 +244,30 @@ def test_looking_into_a_death_takes_no_restart_from_the_campaign() -> None:
     assert seen == [3]
     assert played.progress.executions == 4
     assert "restarted 4 times" in played.stopped
+
+
+class Emptied(SimulatedTarget):
+    """Notes why it was restarted."""
+
+    def __init__(self, context: FuzzContext) -> None:
+        super().__init__(context)
+        self.reasons = list[str]()
+
+    def restart(self, why: str) -> bool:
+        """Restart in simulation."""
+        self.reasons.append(why)
+        return super().restart(why)
+
+
+def test_a_server_that_answers_with_large_tables_is_emptied_before_its_time() -> None:
+    context = FuzzContext("throttr", "7.1.0", "uint16")
+    kept = b"".join(context.encode(Insert(1, 4, 60, b"%06d" % number)) for number in range(300))
+    asked = context.encode(List()) * 200
+    small, large = ((Open("a"), Write("a", kept), Write("a", tables), Read("a", 1.0)) for tables in (asked[:1], asked))
+
+    for script, reasons in ((small, []), (large, ["to empty it"])):
+        with Emptied(context) as target:
+            played = live_campaign.Campaign(target, seed=1, limits=live_campaign.CampaignLimits(runs=1))
+            played.begin_with([script])
+            list(played.run())
+        assert target.reasons == reasons
