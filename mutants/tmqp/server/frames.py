@@ -108,4 +108,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Handshake._refused", "return 0 if id_ in state.clients else None", "return None"), profiles=("twino-3.0.0",)),
     mutant("pinged-once", "A client is pinged once, and disconnected when it is silent again.", "PING-4",
            edit("TmqpSession.listen", "self._is_pinged = False", "pass")),
+    mutant("released-repeated-properties", "A HELLO that names a property twice is accepted.", "HELLO-14",
+           rules={"takes_repeated_properties": True}, profiles=("twino-3.0.0",)),
+    mutant("released-empty-hello", "A HELLO without text is accepted.", "HELLO-14", rules={"takes_empty_hello": True}, profiles=("twino-3.0.0",)),
 )  # fmt: skip

@@ -222,4 +222,5 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("queue.Queue.push", "status in AUTOMATIC and not self.stored and self._may_send()", "status in AUTOMATIC and self._may_send()")),
     mutant("settled-by-two", "RemovedMessages counts a message when the second member has acknowledged it.", "QUEUE_INFO-7",
            edit("queue.Queue._settle", "awaited.message.awaited -= 1", "awaited.message.awaited -= 2"), profiles=("doc",)),
+    mutant("released-caches-are-pulled", "A CACHE queue is pulled from.", "PULL-7", rules={"serves_caches": True}, profiles=("twino-3.0.0",)),
 )  # fmt: skip
