@@ -50,6 +50,8 @@ def _per_profile(suffix: str, starts: str, row: str, count: str) -> tuple[Server
                handlers=_laid_out(lambda rows, names: [row + bytes(2) for row in rows] + names)),
         mutant(f"channels-of-1-subscriber{suffix}", "CHANNELS shows 1 subscriber for every channel.", count,
                edit("ChannelRequests._rows", "len(subscriptions))", "1)")),
+        mutant(f"channels-count-of-one-byte{suffix}", "CHANNELS counts subscribers modulo 256.", count,
+               edit("ChannelRequests._rows", "len(subscriptions))", "len(subscriptions) & 0xFF)")),
         mutant(f"channels-of-all-ever{suffix}", "CHANNELS counts those who left and closed, too.", count,
                first("Channels.add", "ever = vars(self).setdefault('ever', {}); ever[name] = ever.get(name, 0) + 1"),
                edit("ChannelRequests._rows", "len(subscriptions))", "self._channels.ever[name])")),
