@@ -122,6 +122,8 @@ async def _refused(
         wrong.append(f"expected the error {kind}, got the result {answer.result}")
     elif answer.kind not in (kind, FailureKind.REFUSED):
         wrong.append(f"expected the error {kind}, got {answer.kind}: {answer.error.detail}")
+    if came:
+        await ground.connect_anew()  # what was sent may have left half a request behind
     return CheckResult(title, tuple(wrong))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from wireproof.protocols.codec import Codec
 from wireproof.protocols.plain import Plain
 
 __all__ = ["OperationContext"]
+
+LATE, LOOK = 1.0, 0.01
+"""Seconds in which bytes may come that nothing answers, and between two looks for them."""
 
 
 @dataclass(slots=True)
@@ -90,7 +94,7 @@ class OperationContext:
             answer = await self.driver.answer(self.driver.begin(operation, connection=self.name, **fields))
         except (NoAnswerError, DriverMessageError) as error:
             return await self._lost([request], error)
-        return self.judged([request], [answer])
+        return await self.judged([request], [answer])
 
     async def play_at_once(self, operations: Sequence[str]) -> list[str]:
         """Have operations done without waiting in between, and return what is wrong with them."""
@@ -105,7 +109,7 @@ class OperationContext:
             answers = [await self.driver.answer(call) for call in calls]
         except (NoAnswerError, DriverMessageError) as error:
             return await self._lost(requests, error)
-        return self.judged(requests, answers)
+        return await self.judged(requests, answers)
 
     async def play_batch(self, operations: Sequence[str]) -> list[str]:
         """Have operations done in one batch, and return what is wrong with it."""
@@ -118,23 +122,27 @@ class OperationContext:
         except (NoAnswerError, DriverMessageError) as error:
             return await self._lost(requests, error)
         if answer.error is not None:
-            return self.judged(requests, [answer] * len(requests))
+            return await self.judged(requests, [answer] * len(requests))
         results = answer.result.get("results")
         if not isinstance(results, list) or len(results) != len(requests):
             return [f'result: expected {{"results": [...]}} with {len(requests)} results, got {answer.result}']
-        return self.judged(requests, [DriverAnswer(answer.id, one) for one in results])
+        return await self.judged(requests, [DriverAnswer(answer.id, one) for one in results])
 
     async def _lost(self, requests: Sequence[Request], error: Exception) -> list[str]:
         """Return what is wrong where an answer is missing; connect anew, lest what comes late is taken for the next."""
         wrong = [*self.unlike(requests), str(error)]
         if isinstance(error, NoAnswerError):
-            name, _, number = self.name.partition("-")
-            self.name = f"{name}-{int(number or 1) + 1}"
-            with suppress(NoAnswerError, DriverMessageError):
-                await self._connect_anew()
+            await self.connect_anew()
         return wrong
 
-    async def _connect_anew(self) -> None:
+    async def connect_anew(self) -> None:
+        """Go on under another name with a connection that holds nothing of what went before, if there can be one."""
+        name, _, number = self.name.partition("-")
+        self.name = f"{name}-{int(number or 1) + 1}"
+        with suppress(NoAnswerError, DriverMessageError):
+            await self._connect_somewhere()
+
+    async def _connect_somewhere(self) -> None:
         """Connect, in a new process where this one answers nothing any more: it waits for what is lost."""
         try:
             await self.connect()
@@ -144,9 +152,18 @@ class OperationContext:
             await self.driver.restart("it answers nothing any more")
             await self.connect()
 
-    def judged(self, requests: Sequence[Request], answers: Sequence[DriverAnswer]) -> list[str]:
+    async def _taken(self, requests: Sequence[Request], answers: Sequence[DriverAnswer]) -> Recorded:
+        """Return what crossed; bytes of a request that is not answered may come after the driver's word."""
+        taken, waited = self.take(), 0.0
+        late = all(one.error is None for one in answers) and not all(map(self._is_answered, requests))
+        while late and len(taken.messages) < len(requests) and waited < LATE:
+            await asyncio.sleep(LOOK)
+            taken, waited = taken + self.take(), waited + LOOK
+        return taken
+
+    async def judged(self, requests: Sequence[Request], answers: Sequence[DriverAnswer]) -> list[str]:
         """Return what is wrong with the bytes of `requests` and with what was reported of their replies."""
-        taken = self.take()
+        taken = await self._taken(requests, answers)
         wrong = self._unlike(taken, requests)
         if wrong:
             failed = next((one.error for one in answers if one.error), None)
