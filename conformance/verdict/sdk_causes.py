@@ -30,6 +30,7 @@ DIFFER, REPORTS = "they differ at byte", "then it reports "
 CONNECTED = "a connection"
 SWAPPED = "swapped"
 TIMED_OUT = "the error timeout"
+LEFT_OUT = ", got nothing"
 GOES_WRONG = (Verdict.FAIL, Verdict.LENIENT, Verdict.HANG)
 RESTS = {"rests_on", "held_back", "lost", "spoils"}
 """What says where a play follows from, or that it shows a cause."""
@@ -182,6 +183,8 @@ def _keys_of_a_failure(record: Record) -> Sequence[Key]:
         return [("sent", extra["reply_to"], extra["field"])]
     if not extra.get("field"):
         return ()
+    if f".{extra['field']}: expected " in got and got.endswith(LEFT_OUT):
+        return [("left out", extra["field"])]
     place = extra["reply_to"], extra["field"]
     same_field = [("field", *place)] if expected.startswith(("result.", "event.")) else []
     return [("clause", record["blamed"], *place), *same_field]

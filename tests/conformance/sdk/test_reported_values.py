@@ -97,3 +97,12 @@ def test_bytes_that_come_as_the_text_of_their_hex_digits_are_reported_so() -> No
     (found,) = differences({"channel": {"hex": "612f62"}}, {"channel": {"text": "612f62"}})
 
     assert found.endswith("(the text of their hex digits, not the bytes)")
+
+
+def test_a_table_without_rows_may_be_left_out_and_a_field_that_is_not_exposed_is_none() -> None:
+    expected = {"status": "ok", "headers": [], "payload": {"hex": "6d"}}
+
+    assert differences(expected, {"status": "ok", "payload": None}) == []
+    assert differences(expected, {"status": "ok"}) == ["result.payload: expected {'hex': '6d'}, got nothing"]
+    assert differences({"headers": [{"name": "1"}]}, {}) != []
+    assert differences(expected, {"status": None, "payload": None, "other": None}) != []
