@@ -26,8 +26,8 @@ def differences(expected: object, got: object, where: str = "result") -> list[st
     """Return where two plain values differ, each with what was expected; nothing when they say the same.
 
     Text says the same as its bytes in UTF-8, also without the zeros that pad a field of a fixed size.
-    Beside the fields of a success, `status` may say that it is one. A table without rows may be left out, and a field of
-    a report that is None is not exposed by the SDK: nothing is asked of it.
+    Beside the fields of a success, `status` may say that it is one. A table without rows may be left out.
+    Nothing is asked of a field that is reported as None: the SDK does not expose it.
     """
     if _kind(expected) == "bytes":
         assert isinstance(expected, Mapping)
@@ -65,7 +65,9 @@ def _is_text(data: bytes) -> bool:
 
 
 def _in_fields(expected: Mapping[str, object], got: Mapping[str, object], where: str) -> list[str]:
-    found = [_difference(one, None, f"{where}.{name}") for name, one in expected.items() if name not in got and one != []]
+    found = [
+        _difference(one, None, f"{where}.{name}") for name, one in expected.items() if name not in got and one != []
+    ]
     known = ", ".join(expected)
     more = [name for name in got if name not in expected and not (name == "status" and got[name] is True)]
     found += [f"{where}.{name}: expected no such field, only {known}" for name in more]

@@ -21,6 +21,8 @@ __all__ = ["GAP", "Sockets"]
 
 GAP = 0.0004
 """Seconds between segments, so that the SDK reads each by itself."""
+LATE = 0.5
+"""Seconds in which bytes may come after the driver's word that all went well: some SDKs write in another thread."""
 MOST_UNASKED = 1 << 18
 """Bytes that an SDK may send in a play beside what it was asked for: what it says by itself, on every connection."""
 
@@ -157,7 +159,7 @@ class Sockets:
         seen = [call for call in action.calls if self._calls[call].done()]
         alike = [False]
 
-        def done() -> bool:
+        def came() -> bool:
             while line.turned_away:
                 line.renew()
             data = line.came
@@ -166,13 +168,18 @@ class Sockets:
                 alike[0] = hope is True
                 if hope is not None:
                     return True
-            if line.ended and not action.calls:
+            return bool(expected and data == expected)
+
+        def done() -> bool:
+            if came() or (line.ended and not action.calls):
                 return True
             seen[:] = [call for call in action.calls if self._calls[call].done()]
-            return bool(seen) or bool(expected and data == expected)
+            return bool(seen)
 
         await self._until(done, self._timeout)
-        if seen and not line.came:
+        if expected and seen and all(_went_well(self._calls[call]) for call in seen):
+            await self._until(lambda: came() or line.ended, LATE)
+        elif seen and not line.came:
             await asyncio.sleep(GAP)
         messages = tuple(one for _, one in line.follower.messages) if line.follower else ()
         data = line.take(len(expected)) if line.came.startswith(expected) and expected else line.take()
@@ -232,6 +239,11 @@ class Sockets:
 
     async def _count(self, action: act.CountConnections) -> int:
         return len(self._line(action.connection).endpoints)
+
+
+def _went_well(call: asyncio.Future[DriverAnswer]) -> bool:
+    """Say whether a driver answered without an error."""
+    return not call.cancelled() and call.exception() is None and call.result().error is None
 
 
 def _alike(line: LinkSockets, action: act.Receive) -> bool | None:

@@ -217,12 +217,12 @@ def test_an_answer_that_is_wrong_where_nothing_else_was_asked_for_was_not_given_
 
 def test_a_field_that_is_left_out_of_every_result_is_one_cause() -> None:
     records = [
-        of_sdk("join/answered", blamed="A-1", expected="{'code': '1'}", got="{}: result.code: expected '1', got nothing",
-               extra={"reply_to": "JOIN", "field": "code"}),
-        of_sdk("leave/answered", blamed="A-2", expected="{'code': '2'}", got="{}: result.code: expected '2', got nothing",
-               extra={"reply_to": "LEAVE", "field": "code"}),
-        of_sdk("leave/other", blamed="A-2", expected="{'name': '2'}", got="{}: result.name: expected '2', got nothing",
-               extra={"reply_to": "LEAVE", "field": "name"}),
+        of_sdk("join/answered", blamed="A-1", expected="{'code': '1'}",
+               got="{}: result.code: expected '1', got nothing", extra={"reply_to": "JOIN", "field": "code"}),
+        of_sdk("leave/answered", blamed="A-2", expected="{'code': '2'}",
+               got="{}: result.code: expected '2', got nothing", extra={"reply_to": "LEAVE", "field": "code"}),
+        of_sdk("leave/other", blamed="A-2", expected="{'name': '2'}",
+               got="{}: result.name: expected '2', got nothing", extra={"reply_to": "LEAVE", "field": "name"}),
     ]  # fmt: skip
 
     found = [[one.first["case"], *one.following] for one in causes_of(records)]
