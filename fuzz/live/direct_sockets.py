@@ -29,8 +29,9 @@ PIECE = 256 * 1024
 """Bytes taken from the system at a time."""
 MOST_PIECES = 64
 """Pieces that one read returns: a target may never cease to write."""
-MOST = 64 << 20
-"""Bytes that one play receives on all its connections together; then nothing more is read, and they count as reset."""
+MOST = 16 << 20
+"""Bytes that one play receives on all its connections together; then nothing more is read, and they count as reset.
+Decoded, rows of tables take some nine times as much memory."""
 FINE, SELECTABLE = 0.001, 1024
 """Seconds below which a timeout of a socket is too coarse, and the descriptors that `select` knows."""
 CLOSING = 1.0
