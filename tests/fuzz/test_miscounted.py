@@ -20,7 +20,7 @@ WRONG = {
     "throttr bytes": ("throttr", Edit(store, "Store.overwrite", "len(value) - len(record.value)", "len(value)")),
     "throttr subscriptions": (
         "throttr",
-        Edit(channels, "Channels.remove", "session.subscribed -= len(held)", "session.subscribed -= 1"),
+        Edit(channels, "Channels.add", "session.subscribed += 1", "session.subscribed += 2"),
     ),
     "psrt masks": ("psrt", Edit(subscriptions, "Subscriptions.add", "self.masks(who) + is_new", "self.masks(who) + 2")),
     "tmqp queues": (

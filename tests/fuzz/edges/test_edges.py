@@ -27,7 +27,21 @@ from wireproof.fuzz.script import Script
 
 THROTTR = FuzzContext("throttr", "7.1.0", "uint16")
 CLANG = shutil.which("clang")
-NO_CLANG = pytest.mark.skipif(CLANG is None, reason="clang is not installed here")
+
+
+def _links() -> bool:
+    """Say whether there is a clang with the libraries that it links an instrumented program with."""
+    if CLANG is None:
+        return False
+    command = [CLANG, "-fsanitize-coverage=trace-pc-guard", "-x", "c", "-", "-o", os.devnull]
+    marks = (
+        b"void __sanitizer_cov_trace_pc_guard_init(int *a, int *b) {} void __sanitizer_cov_trace_pc_guard(int *a) {}"
+    )
+    program = marks + b" int main(void) { return 0; }"
+    return subprocess.run(command, input=program, capture_output=True, check=False).returncode == 0
+
+
+NO_CLANG = pytest.mark.skipif(not _links(), reason="clang, or what it links instrumented programs with, is not here")
 
 
 def counts(**taken: int) -> bytes:

@@ -94,10 +94,12 @@ def test_each_wrongness_is_found(kind: str, oracle: str, tmp_path: Path) -> None
 
 def test_a_finding_keeps_what_the_process_printed_last(tmp_path: Path) -> None:
     _, finding = found_in(wrong("is_reported_by_a_sanitizer"), tmp_path)
-    _, clause, *_, words, last = (tmp_path / finding.id / "exchange.txt").read_text().splitlines()
+    text, _, printed = (tmp_path / finding.id / "exchange.txt").read_text().partition("The process printed last:\n")
 
-    assert clause == f"THR-ROBUSTNESS-1, {finding.label}"
-    assert (words, "SUMMARY: AddressSanitizer" in last) == ("The process printed last:", True)
+    assert text.splitlines()[1] == f"THR-ROBUSTNESS-1, {finding.label}"
+    assert {"SUMMARY: AddressSanitizer" in line for line in printed.splitlines()} == {
+        True
+    }  # a line each time it was met
 
 
 def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
