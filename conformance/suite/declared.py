@@ -75,19 +75,23 @@ def server_document(protocol: str) -> Mapping[str, Any]:
 
 
 @cache
+def _files(protocol: str) -> Mapping[str, Path]:
+    """Return option -> file of such a server, as `server.yaml` names it."""
+    files = {one.name for one in options_of(protocol) if one.kind == "file"}
+    options = server_document(protocol).get("options", {})
+    return {name: Path(value) for name, value in options.items() if name in files}
+
+
 def server_files(protocol: str) -> Mapping[Path, Path]:
     """Return the files that such a server is given, as `server.yaml` names them, and where each is."""
-    files = {one.name for one in options_of(protocol) if one.kind == "file"}
-    given = {name: Path(value) for name, value in server_document(protocol).get("options", {}).items() if name in files}
-    return {relative: vectors_root() / protocol / relative for relative in given.values()}
+    return {relative: vectors_root() / protocol / relative for relative in _files(protocol).values()}
 
 
 @cache
 def server_options(protocol: str) -> Mapping[str, Any]:
     """Return the options that such a server is given beside its parameters, files as paths."""
-    files = {one.name for one in options_of(protocol) if one.kind == "file"}
-    folder, found = vectors_root() / protocol, server_document(protocol).get("options", {})
-    return {name: str(folder / value) if name in files else value for name, value in found.items()}
+    paths = {name: str(vectors_root() / protocol / relative) for name, relative in _files(protocol).items()}
+    return {**server_document(protocol).get("options", {}), **paths}
 
 
 def reached(scheme: str, known: Mapping[str, str]) -> frozenset[str]:
