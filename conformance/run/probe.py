@@ -1,6 +1,7 @@
 """Finds out which profile and variant a server speaks, and its version, by asking it (`vectors/<protocol>/probe.yaml`).
 
-One write whose answer has another length under every profile and variant, so nothing waits for a refusal.
+One write whose answer has another length under every profile and variant, so nothing waits for a refusal. Where a
+server may choose lengths, an answer of another one is told by the messages that it is made of.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from wireproof.conformance.drivers.sockets import SocketStream, connect
 from wireproof.conformance.model.targets import Address
@@ -22,8 +23,8 @@ from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.symbolic import message_of, pattern_of, value_of
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, protocol
-from wireproof.protocols.connection import Client
+from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, Request, protocol
+from wireproof.protocols.connection import Client, Connection, ReplyReader
 
 AUTO = "auto"
 """In place of a profile or variant: whatever the server speaks."""
@@ -167,7 +168,30 @@ def no_connection(error: OSError) -> str:
 def _speakers(suite: Suite, answer: bytes) -> list[Spoken]:
     """Return what a server may speak that answers so; the first is what it is taken for when nothing is named."""
     known = suite.probe["answers"]
-    return [Spoken(str(one["profile"]), str(one["variant"])) for one in known if one["bytes"] == len(answer)]
+    found = [one for one in known if one["bytes"] == len(answer)] or [
+        one for one in known if "messages" in one and _is_read_as(suite, one, answer)
+    ]
+    return [Spoken(str(one["profile"]), str(one["variant"])) for one in found]
+
+
+def _is_read_as(suite: Suite, known: Mapping[str, Any], answer: bytes) -> bool:
+    """Say whether an answer is made of the messages of a known one: ids that a server makes may have any length."""
+    symbols = probe_symbols(suite, str(known["profile"]), str(known["variant"]))
+    link = symbols.protocol.link
+    asking, asked = link.client(symbols.codec), link.server(symbols.codec)
+    try:
+        asked.receive_data(symbols.data(value_of(suite.probe["send"])))
+        for request in _messages(asked):
+            asking.await_reply(cast(Request, request))
+        asking.receive_data(answer)
+        return [one.NAME for one in _messages(asking)] == known["messages"] and not asking.buffered
+    except ProtocolError:
+        return False
+
+
+def _messages(connection: Connection | ReplyReader) -> Iterator[Message]:
+    while isinstance(event := connection.next_event(), Message):
+        yield event
 
 
 def _unknown(suite: Suite, address: Address, answer: bytes, end: str) -> str:

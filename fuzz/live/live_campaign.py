@@ -49,7 +49,7 @@ from wireproof.fuzz.live.known_deaths import FATAL, KnownDeaths
 from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.oracles import SERVED, judged
 from wireproof.fuzz.live.weight import HEAVY, Allowance, Weights, weight
 from wireproof.fuzz.script import Script
 
@@ -214,9 +214,8 @@ class Campaign:
         self._live.begin()
         while self._may_continue():
             play = self._next()
-            for suspicion in judged(play):
-                if (found := self._look_into(suspicion)) is not None:
-                    yield found
+            if (found := self._found_in(play)) is not None:
+                yield found
             self._restart_if_needed(play)
             self._report_progress()
         yield from self._measured_last()
@@ -225,9 +224,8 @@ class Campaign:
         """Measure the idle process once more, for what was played since it was measured last."""
         if self._live.server is not None and self._unmeasured and self._recent and not self.stopped:
             self._recent.append(())
-            for suspicion in judged(self._live.play((), patience=PATIENCE, sample=True)):
-                if (found := self._look_into(suspicion)) is not None:
-                    yield found
+            if (found := self._found_in(self._live.play((), patience=PATIENCE, sample=True))) is not None:
+                yield found
                 self._report_progress()
 
     def _may_continue(self) -> bool:
@@ -299,13 +297,20 @@ class Campaign:
             script = min(self._random.choices(pool, k=SHORTEST_OF), key=len)
         return mutated_by(self._random, script, self._context, may_be_heavy=may_be_heavy)
 
+    def _found_in(self, play: Play) -> CampaignFinding | None:
+        """Return what the first suspicion about a play leads to; that others had to wait is none on a slow machine."""
+        for suspicion in judged(play):
+            if suspicion.oracle != SERVED or self._is_known(suspicion) or not self._was_slow():
+                return self._look_into(suspicion)
+        return None
+
     def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
         """Return the finding of a suspicion; None if it is known or not reproduced."""
         times = self._known.get(suspicion.key, 0)
         if suspicion.oracle in FATAL and self._is_known(suspicion):
             self.deaths.met += 1
             return None
-        if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._was_slow()):
+        if times >= MOST_SUSPICIONS:
             return None
         restarts = self._live.restarts
         what = Attribution(self._live, suspicion, seconds=self._shrink_s()).of(list(self._recent))

@@ -21,8 +21,10 @@ from wireproof.fuzz.live.reply_oracles import disagreement, leak
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.protocols import Request
 
-__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "judged"]
+__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "judged"]
 
+SERVED = "others are served"
+"""The oracle that a slow machine breaks, too."""
 Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
 GROWTH = 32 << 20
@@ -69,9 +71,9 @@ def hang(play: Play) -> Suspicion | None:
     if play.death is not None or play.serves:
         return None
     if play.probe is None:
-        return Suspicion("others are served", "no new connection is taken", "no connection")
+        return Suspicion(SERVED, "no new connection is taken", "no connection")
     how = f"ended ({play.probe.ended})" if play.probe.ended else f"unanswered for {play.patience:g} s"
-    return Suspicion("others are served", f"a new connection with one request is {how}", how.split(" ", 1)[0])
+    return Suspicion(SERVED, f"a new connection with one request is {how}", how.split(" ", 1)[0])
 
 
 def datagrams(play: Play) -> Suspicion | None:
@@ -209,9 +211,5 @@ NEEDS_FRESH_PROCESS = frozenset({"a sanitizer is silent", "memory is linear in t
 
 
 def judged(play: Play) -> Iterator[Suspicion]:
-    """Yield the report of the first oracle that has one: a single cause often triggers several."""
-    for oracle in ORACLES.values():
-        found = oracle(play)
-        if found is not None:
-            yield found
-            return
+    """Yield the report of each oracle that has one, the most specific first: a single cause often triggers several."""
+    return filter(None, (oracle(play) for oracle in ORACLES.values()))

@@ -71,6 +71,16 @@ async def psrt(parameters: Mapping[str, float], mutant: str | None = None) -> As
 
 
 @asynccontextmanager
+async def reference_of(name: str, profile: str, mutant: str | None = None) -> AsyncIterator[Address]:
+    """Serve the reference server of a protocol in this process."""
+    clock = LoopClock(asyncio.get_running_loop())
+    async with _served(
+        reference_target.service(name, profile=profile, variant="standard", clock=clock, mutant=mutant)
+    ) as address:
+        yield address
+
+
+@asynccontextmanager
 async def _served(service: Service) -> AsyncIterator[Address]:
     connections = StreamConnections(service, Limits(), 1000)
     server = await asyncio.get_running_loop().create_server(connections.protocol, "127.0.0.1", 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -364,3 +366,18 @@ def test_what_was_read_is_not_kept_for_times() -> None:
 def kept(direction: Direction) -> int:
     """Return how many chunks are remembered."""
     return len(direction._chunks)
+
+
+def test_what_was_read_before_an_error_is_freed_with_the_dissection() -> None:
+    """The error referred to the calls that raised it, and they to everything: hundreds of megabytes in a campaign."""
+    dissection = throttr()
+    list(dissection.feed(Role.CLIENT, CODEC.encode(Whoami()) + b"\xff"))
+    assert dissection.of_client.error is not None
+    seen = weakref.ref(dissection)
+
+    gc.disable()
+    try:
+        del dissection
+        assert seen() is None
+    finally:
+        gc.enable()

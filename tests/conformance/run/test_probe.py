@@ -166,3 +166,29 @@ def test_a_protocol_without_a_request_for_it_cannot_say() -> None:
         return await use_by_others(load_suite("psrt"), Address("tcp", "127.0.0.1", 1), Spoken("1", "standard"), 0.1)
 
     assert asyncio.run(main()) == ""
+
+
+@pytest.mark.parametrize("mutant", [None, "legal-short-ids"])
+@pytest.mark.parametrize("profile", ["doc", "twino-3.0.0"])
+def test_ids_that_a_server_makes_may_have_any_length(profile: str, mutant: str | None) -> None:
+    async def main() -> Spoken:
+        async with servers.reference_of("tmqp", profile, mutant) as address:
+            return await detect(load_suite("tmqp"), address, 5.0)
+
+    assert asyncio.run(main()) == Spoken(profile, "standard")
+
+
+def test_a_welcome_that_is_cut_off_is_no_answer() -> None:
+    """The beginning of the document's answer is as long as no answer, and is not taken for that of a release."""
+
+    async def cut(reader: Any, writer: Any) -> None:
+        await reader.read(1000)
+        writer.write(bytes.fromhex("544d51502f322e30 9010 04 0f 0f ca00 00") + b"id-1wireproof-p")
+        await servers.never_answers(reader, writer)
+
+    async def main() -> Spoken:
+        async with servers.serving(cut) as address:
+            return await detect(load_suite("tmqp"), address, 1.0)
+
+    with pytest.raises(ProbeError, match="speaks no known profile of tmqp"):
+        asyncio.run(main())

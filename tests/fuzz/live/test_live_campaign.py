@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -246,6 +246,38 @@ def test_looking_into_a_death_takes_no_restart_from_the_campaign() -> None:
     assert seen == [3]
     assert played.progress.executions == 4
     assert "restarted 4 times" in played.stopped
+
+
+@dataclass(frozen=True)
+class GrownPlay(Play):
+    """A play on a process that took 64 MiB, whose probe is not answered in so little time."""
+
+    @property
+    def serves(self) -> bool:
+        """Whether there was time."""
+        return self.patience > live_campaign.PATIENCE and super().serves
+
+    @property
+    def memory(self) -> int:
+        """Resident bytes."""
+        return 64 << 20
+
+
+class GrowingSlowly(SimulatedTarget):
+    """Takes memory, and so long for it that a new connection waits longer than the fuzzer."""
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        """Play in simulation."""
+        play = super().play(script, patience=patience)
+        return GrownPlay(script, play.trace, self.context, patience, before=Usage(0, 0, 0.0))
+
+
+def test_what_a_slow_server_does_beside_being_slow_is_found() -> None:
+    with GrowingSlowly(FuzzContext("throttr", "7.1.0", "uint16")) as target:
+        played = live_campaign.Campaign(target, seed=1, limits=live_campaign.CampaignLimits(runs=1, shrink_s=0.1))
+        found = [one.what.suspicion.oracle for one in played.run()]
+
+    assert found == ["memory is linear in the input"]
 
 
 class Emptied(SimulatedTarget):

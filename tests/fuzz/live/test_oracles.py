@@ -119,7 +119,8 @@ def test_processes_are_judged_by_their_usage_and_output() -> None:
     assert spoken(replace(play, idle_cpu=0.1)) is None
     (died,) = judged(replace(play, death="died of SIGSEGV", words=['  File "/a/b.py", line 7, in f', "x"]))
     assert died.shape == "died of SIGSEGV | f at b.py:#"
-    (message,) = judged(replace(play, death="exited", words=["SUMMARY: AddressSanitizer: overflow /x/y.c:12 in f"]))
+    message, ended = judged(replace(play, death="exited", words=["SUMMARY: AddressSanitizer: overflow /x/y.c:12 in f"]))
+    assert ended.oracle == "the process stays"
     assert (message.oracle, message.shape) == ("a sanitizer is silent", "AddressSanitizer: overflow y.c:# in f")
 
 
