@@ -18,7 +18,7 @@ from wireproof.conformance.report.baseline import (
 )
 from wireproof.conformance.report.outputs import OutputError, reporting_file_errors
 from wireproof.conformance.report.run_files import ReadRun, RunFileError, read_run
-from wireproof.conformance.sdk.play.sdk_run import sdk_cases
+from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite.cases import load_suite
 
 FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))

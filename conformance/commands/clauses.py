@@ -23,7 +23,7 @@ from wireproof.conformance.report.clause_coverage import (
     read_runs,
 )
 from wireproof.conformance.report.outputs import JOURNAL
-from wireproof.conformance.sdk.play.sdk_run import sdk_cases
+from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite.cases import load_suite, vectors_root
 from wireproof.conformance.suite.combinations import coverage_of, read_combinations
 from wireproof.mutants.registry import client_mutants, server_mutants

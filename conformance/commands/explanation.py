@@ -10,7 +10,7 @@ from typing import Any
 
 from wireproof.conformance.report.vector_files import configurations
 from wireproof.conformance.report.vector_store import vectors_of
-from wireproof.conformance.sdk.play.sdk_run import sdk_cases
+from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite.cases import Case, CaseError, Clause, Suite, load_suite
 from wireproof.conformance.suite.documents import read_text, vectors_root
 from wireproof.conformance.suite.names import names_like

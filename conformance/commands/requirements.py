@@ -13,7 +13,7 @@ import click
 from wireproof.conformance.commands.requirement_options import asked_beside
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.outputs import OutputError, reporting_file_errors
-from wireproof.conformance.sdk.play.sdk_run import sdk_cases
+from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite.cases import Case, CaseError, load_suite
 from wireproof.conformance.suite.documents import vectors_root
 from wireproof.conformance.suite.requirement_sets import (

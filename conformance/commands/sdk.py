@@ -30,7 +30,8 @@ from wireproof.conformance.run.processes import ended_by_signals, run_until_ende
 from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
-from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, in_order, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_suite import in_order, load_sdk_suite
 from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
 from wireproof.conformance.suite.cases import Case, CaseError
 from wireproof.conformance.verdict.causes import causes_of

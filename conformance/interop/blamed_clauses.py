@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from wireproof.conformance.model.verdict import Level
-from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.sdk.play.sdk_suite import load_sdk_suite
 from wireproof.conformance.suite.case_traits import asked_by, expected
 from wireproof.conformance.suite.cases import Case, CaseError, Suite
 from wireproof.conformance.suite.pattern_types import Contains, Exactly, Excludes, FieldPattern, Matchers, RowPattern

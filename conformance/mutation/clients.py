@@ -19,7 +19,8 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import GREEN, Verdict
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_suite import load_sdk_suite
 from wireproof.conformance.sdk.transports import DriverTransport, ProcessTransport
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.sdk_steps import blamed_by

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.places import ROOT
-from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.sdk.play.sdk_suite import load_sdk_suite
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.declared import load_features, load_parameters
 from wireproof.protocols import protocol

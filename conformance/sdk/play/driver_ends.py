@@ -159,9 +159,9 @@ class HopelessThings:
         return next((one for one in found if one is not None), None)
 
 
-def detail_of(outcome: Outcome) -> str:
-    """Return the end of a driver, as in "it ..."."""
+def detail_of(outcome: Outcome, death: str | None = None) -> str:
+    """Return the end of a driver, as in "it ..."; `death`: what is known of it where the outcome is about other things."""
     process = outcome.extra.get("process")
     if process is None:
-        return f"did not answer: {outcome.got}"
+        return death.removeprefix("the driver ") if death else f"did not answer: {outcome.got}"
     return f"{process['death']}{in_frame(process)}"

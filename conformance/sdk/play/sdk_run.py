@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
 
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.trace import Kind, Trace
-from wireproof.conformance.model.verdict import Guilty, Level, Verdict
+from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
@@ -29,20 +28,15 @@ from wireproof.conformance.sdk.play.driver_ends import (
 from wireproof.conformance.sdk.play.performer import Performer, play_live
 from wireproof.conformance.sdk.play.sdk_player import MISREAD, SdkPlayer
 from wireproof.conformance.sdk.transports import DriverStartError
-from wireproof.conformance.suite.case_documents import read_cases
-from wireproof.conformance.suite.case_traits import breadth
-from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite, sdk_cases_in
-from wireproof.conformance.suite.documents import vectors_root
-from wireproof.conformance.suite.sdk_steps import LeaveStep, SdkCaseFile
+from wireproof.conformance.suite.cases import Case, Suite, sdk_cases_in
+from wireproof.conformance.suite.sdk_steps import LeaveStep
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.values import Node
-from wireproof.conformance.verdict.records import Record, Run, level_of, record
+from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import Message, protocol
 
-__all__ = ["RESTARTS", "SdkPlan", "in_order", "load_sdk_suite", "play_cases", "sdk_cases"]
+__all__ = ["RESTARTS", "SdkPlan", "play_cases"]
 
-FIRST, LAST = ("opening", "requests"), ("combinations", "sizes")
-"""Topics that are played first, so that what passes is known, and last: what they put together is known by then."""
 RESTARTS = 50
 LATE = 0.3
 """Seconds in which a driver may still die of a case that has ended."""
@@ -51,45 +45,6 @@ AWAKE = 1.0
 PROBING = 2.0
 """Seconds for both of two requests to come that are asked at once."""
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, DriverStartError)
-
-
-@cache
-def load_sdk_suite(name: str) -> Suite:
-    """Return the protocol's clauses and what is played against its SDKs; `CaseError` says which file is wrong."""
-    cases = sdk_cases(name)
-    if not cases:
-        raise CaseError(f"no cases for SDKs of {name!r}")
-    return replace(load_suite(name), cases=cases, frames=())
-
-
-@cache
-def sdk_cases(name: str) -> tuple[Case, ...]:
-    """Return what is played against the SDKs of a protocol, perhaps nothing; `CaseError` says which file is wrong."""
-    suite = load_suite(name)
-    cases: list[Case] = []
-    folder = vectors_root() / name / "sdk"
-    for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stem not in FIRST, path.stem in LAST, path.name)):
-        cases += read_cases(path, suite.context, SdkCaseFile).cases
-    seen: set[str] = set()
-    for one in cases:
-        if one.id in seen:
-            raise CaseError(f"sdk/{one.topic}.yaml: id {one.id!r} is used twice")
-        seen.add(one.id)
-    return tuple(cases)
-
-
-def in_order(cases: Sequence[Case], suite: Suite, profile: str) -> list[Case]:
-    """Return the cases of each topic as they are played: what asks for little, and what is required, comes first.
-
-    What passes is known then, so that less is taken for the cause of a hang.
-    """
-    topics, levels = list(dict.fromkeys(one.topic for one in cases)), list(Level)
-
-    def key(case: Case) -> tuple[int, int, int]:
-        level = levels.index(level_of(case, suite, profile))
-        return topics.index(case.topic), breadth(case), level
-
-    return sorted(cases, key=key)
 
 
 @dataclass(frozen=True)
@@ -199,8 +154,8 @@ class CasesInTurn:
             if await self._next(case, f"{number}-"):
                 return
         if self._before is not None and await self._dies_late():
-            ended = await with_driver_end(self._driver, replace(self._before.outcome, verdict=Verdict.CRASH))
-            self._before = replace(self._before, outcome=self._late(self._before, ended))
+            ended = await self._end_of(self._before.outcome)
+            self._before = replace(self._before, outcome=self._late(self._before.case, self._before.outcome, ended))
         self._settle()
 
     async def _next(self, case: Case, tag: str) -> bool:
@@ -216,6 +171,8 @@ class CasesInTurn:
             outcome, stuck = await self._whose(case, outcome, tag)
         elif outcome.verdict is Verdict.HANG and not await self._began(outcome):
             outcome, stuck = await self._without_the_last(case, outcome, tag)
+        elif outcome.verdict is Verdict.PASS and self._driver.death is not None:
+            outcome, stuck = await self._died_late(case, outcome, await self._end_of(outcome), tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
             self._passed.add(case.id)
@@ -229,7 +186,8 @@ class CasesInTurn:
             self._known.found(crash_signature, detail_of(outcome), case)
         ends = self._keep(Played(case, outcome, began))
         if not ends and (self._driver.death is not None or (stuck and not await self._still_answers())):
-            await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail_of(outcome))
+            detail = detail_of(outcome, self._driver.death)
+            await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail)
         return ends
 
     def _of_cuts(self, case: Case, outcome: Outcome) -> Outcome:
@@ -263,9 +221,22 @@ class CasesInTurn:
             self._closes = False
             return Outcome(Verdict.PASS, outcome.trace, extra={"closing": self._died_closing[crash_signature]})
         self._died_closing[crash_signature] = case.id
-        got = f"`close` ended the driver, after every step of the case was right: {outcome.got}"
+        return self._of_close(case, outcome, "`close` ended the driver")
+
+    def _of_close(self, case: Case, outcome: Outcome, what: str) -> Outcome:
+        """Return the crash of a driver that was asked to close at the end of a case."""
         about = next((one for one in (*self._plan.suite.cases, *self._plan.cases) if _leaves(one)), case)
+        got = f"{what}, after every step of the case was right: {outcome.got}"
         return replace(outcome, blamed=about.clauses[0], expected="a driver that outlives `close`", got=got)
+
+    async def _only_closing(self, case: Case, outcome: Outcome, tag: str) -> bool:
+        """Say whether a driver that dies late of a case runs on when not asked to close; it never is again then."""
+        why = f"to see whether it dies of {case.id} or of `close`"
+        if not self._closes or not await self._again(why, signature_of(outcome), detail_of(outcome), keep=True):
+            return False
+        await _played(self._plan, self._driver, case, f"{tag}open-", self.one_at_a_time, closes=False)
+        self._closes = await self._dies_late()
+        return not self._closes
 
     async def _whose(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
         """Find out which case a driver died of: this one, or the one before it, late. Return what this one is worth."""
@@ -282,7 +253,7 @@ class CasesInTurn:
         if before is None:  # What died late of a case that failed is that failure's doing.
             return again, stuck
         if signature_of(outcome) in self._die_late:
-            self._before = replace(before, outcome=self._late(before, outcome))
+            self._before = replace(before, outcome=self._late(before.case, before.outcome, outcome))
             return again, stuck
         if await self._again(f"to see whether it dies of {before.case.id}", signature_of(outcome), detail, keep=True):
             await _played(
@@ -290,8 +261,9 @@ class CasesInTurn:
             )
             if await self._dies_late():
                 self._die_late.add(signature_of(outcome))
-                self._before = replace(before, outcome=self._late(before, outcome))
-                return again, True
+                late, stuck = await self._died_late(before.case, before.outcome, outcome, tag)
+                self._before = replace(before, outcome=late)
+                return again, stuck
         got = f"{outcome.got}; played again alone it did not end the driver"
         return replace(outcome, got=got), stuck
 
@@ -309,10 +281,21 @@ class CasesInTurn:
             await asyncio.sleep(POLL)
         return self._driver.death is not None
 
-    def _late(self, played: Played, ended: Outcome) -> Outcome:
-        """Return the crash of a case that had passed before the driver died of it, as another one found out."""
+    async def _end_of(self, outcome: Outcome) -> Outcome:
+        """Return the outcome of a case that had passed with the end of its driver."""
+        return await with_driver_end(self._driver, replace(outcome, verdict=Verdict.CRASH))
+
+    async def _died_late(self, case: Case, outcome: Outcome, ended: Outcome, tag: str) -> tuple[Outcome, bool]:
+        """Return the crash of a case that had passed, and whether the driver must be started again."""
+        late = self._late(case, outcome, ended)
+        if await self._only_closing(case, ended, tag):
+            return self._of_close(case, late, "`close` was answered, and then ended the driver"), False
+        return late, True
+
+    def _late(self, case: Case, outcome: Outcome, ended: Outcome) -> Outcome:
+        """Return the crash of a case that had passed before the driver died of it."""
         end = ended.extra["process"]
-        found = Outcome(Verdict.CRASH, played.outcome.trace, Guilty.TARGET, played.case.clauses[0])
+        found = Outcome(Verdict.CRASH, outcome.trace, Guilty.TARGET, case.clauses[0])
         got = f"after the case had ended, the driver {end['death']}"
         return replace(found, expected="a driver that runs on", got=got, extra={"process": end})
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance.scripted import make_case
 from wireproof.conformance.model.verdict import Level
-from wireproof.conformance.sdk.play.sdk_run import sdk_cases
+from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite import requirement_sets
 from wireproof.conformance.suite.cases import Case, load_suite, vectors_root
 from wireproof.conformance.suite.requirement_sets import (

@@ -9,7 +9,7 @@ import pytest
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.sdk.play.sdk_run import sdk_cases
+from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.records import LARGEST_PASS, LEAST_TITLE, Run, compact, line_of, record

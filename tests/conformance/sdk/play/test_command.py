@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.places import ROOT
 from wireproof.conformance.commands.sdk import command
 from wireproof.conformance.run.selection import applicable
-from wireproof.conformance.sdk.play.sdk_run import in_order, load_sdk_suite
+from wireproof.conformance.sdk.play.sdk_suite import in_order, load_sdk_suite
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 

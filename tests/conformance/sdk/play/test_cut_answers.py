@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wireproof.conformance.sdk.play.cut_answers import uncut
-from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.sdk.play.sdk_suite import load_sdk_suite
 
 
 @pytest.mark.parametrize(

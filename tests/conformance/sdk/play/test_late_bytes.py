@@ -9,7 +9,8 @@ import pytest
 from wireproof.conformance.mutation.clients import InProcessTransport
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_suite import load_sdk_suite
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.reference_client.driver import Driver
 from wireproof.reference_client.namechan import Client

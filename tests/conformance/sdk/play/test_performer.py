@@ -130,6 +130,15 @@ async def test_a_close_that_ends_the_driver_is_one_failure() -> None:
 
 
 @in_a_loop
+async def test_a_driver_that_dies_soon_after_each_close_is_one_failure_and_costs_few_restarts() -> None:
+    found = await played("dies-after-closing", {f"sdk-test/{number}": QUERY for number in range(20)}, restarts=5)
+
+    assert [one["verdict"] for one in found] == ["crash", *["pass"] * 19]
+    assert found[0]["got"].startswith("`close` was answered, and then ended the driver, after every step of the case")
+    assert found[0]["expected"] == "a driver that outlives `close`"
+
+
+@in_a_loop
 async def test_a_driver_that_dies_of_the_case_before_is_that_cases_crash() -> None:
     slow = [{"wait": 0.3}, *QUERY]
     found = await played("dies-late", {"sdk-test/guilty": [{**PURGE, "answer": "ok"}], "sdk-test/slow": slow})

@@ -10,7 +10,8 @@ import pytest
 from wireproof.conformance.mutation.clients import ClientMutationRun, InProcessTransport
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_suite import load_sdk_suite
 from wireproof.conformance.suite.sdk_steps import blamed_by
 from wireproof.conformance.suite.written import as_written
 from wireproof.conformance.verdict.records import Record, Run

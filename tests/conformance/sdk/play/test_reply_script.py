@@ -8,7 +8,7 @@ import pytest
 
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at, segments
-from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.sdk.play.sdk_suite import load_sdk_suite
 from wireproof.conformance.suite.case_forms import FORMS
 from wireproof.conformance.suite.case_reader import CaseReader
 from wireproof.conformance.suite.sdk_steps import CutAt, ScriptedItem, answer_of

@@ -137,6 +137,8 @@ def main() -> None:  # noqa: C901 - each way to be wrong where it happens
         print(json.dumps({"id": command["id"], "ok": True, "result": result}), flush=True)
         if do == "close" and HOW == "stalls":
             time.sleep(60)
+        if do == "close" and HOW == "dies-after-closing":
+            die()
 
 
 if __name__ == "__main__":
