@@ -160,7 +160,7 @@ class HopelessThings:
 
 
 def detail_of(outcome: Outcome, death: str | None = None) -> str:
-    """Return the end of a driver, as in "it ..."; `death`: what is known of it where the outcome is about other things."""
+    """Return the end of a driver, as in "it ..."; `death`: of it where the outcome has none."""
     process = outcome.extra.get("process")
     if process is None:
         return death.removeprefix("the driver ") if death else f"did not answer: {outcome.got}"
