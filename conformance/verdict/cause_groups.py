@@ -216,18 +216,25 @@ class _Grouping:
         found = [one for one in self._groups if one is not but and one.kind in kinds and meets(one)]
         return max(found, key=rank, default=None)
 
+    def _alike(self, record: Record) -> Group | None:
+        """Return the group of a failure in which the same was expected for the same clause, and the same came."""
+        facts = ("blamed", "expected", "got")
+        found = (one for one in self._groups if one.kind is CauseKind.FAILURE)
+        return next((one for one in found if any(all(it[n] == record[n] for n in facts) for it in one.shows)), None)
+
     def _others(self, records: Sequence[Record]) -> None:
         """Let what failed in a step that prepares follow, or stand by itself; all else by what came."""
         apart: dict[tuple[object, ...], Group] = {}
         for one in records:
             kind, place = kind_of(one), place_of(one)
-            found = self._at([one]) if kind is CauseKind.PRECONDITION and place is not None else None
+            prepares = kind is CauseKind.PRECONDITION
+            found = (self._alike(one) if place is None else self._at([one])) if prepares else None
             if found is not None:
                 found.follow.append(one)
                 continue
-            if kind is CauseKind.PRECONDITION and self._unanswered(one):
+            if prepares and self._unanswered(one):
                 continue
-            key = (kind, place) if place is not None and kind is CauseKind.PRECONDITION else (kind, plain(one["got"]))
+            key = (kind, place) if place is not None and prepares else (kind, plain(one["got"]))
             apart.setdefault(key, Group(kind)).shows.append(one)
         self._groups += apart.values()
 

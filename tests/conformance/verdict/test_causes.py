@@ -139,6 +139,14 @@ def test_a_failed_preparation_that_nothing_explains_is_a_cause() -> None:
     assert [one.kind for one in causes_of([late, orphan])] == [CauseKind.PRECONDITION, CauseKind.UNDECIDED]
 
 
+def test_a_preparation_follows_a_failure_that_expected_the_same_and_got_the_same() -> None:
+    lone = made("a", "untestable", place=None, expected="an error", got="the connection", asked="")
+    fails = made("b", "lenient", place=None, expected="an error", got="the connection", asked="")
+
+    assert grouped(lone, fails) == [["b", "a"]]
+    assert grouped(lone, {**fails, "got": "no answer"}) == [["b"], ["a"]]
+
+
 def test_a_history_that_could_not_begin_follows_what_fails() -> None:
     history = made("h", "untestable", guilty="nobody", place=("GET", ""), extra={"history": "drawn"})
 
