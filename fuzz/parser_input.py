@@ -38,7 +38,16 @@ from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
 from wireproof.fuzz.structural_cuts import structural_cuts
 from wireproof.fuzz.table_seeds import cut_by, tables
-from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
+from wireproof.protocols import (
+    Connection,
+    EndOfStream,
+    LocalProtocolError,
+    Message,
+    NeedData,
+    RemoteProtocolError,
+    Request,
+    protocol,
+)  # fmt: skip
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.frames import Decoder, FrameContext
 from wireproof.reference_server.registry import reader_of, texts_of
@@ -196,7 +205,7 @@ class Endpoint:
             return
         make = self._make if not self.path else lambda *_, **__: self.connection()
 
-        def decode(written: bytes) -> Message | None:
+        def decode(written: bytes) -> Message | NeedData | None:
             connection = make(self.codec, max_frame=FRAME_LIMIT)
             connection.receive_data(written)
             try:
@@ -205,7 +214,7 @@ class Endpoint:
                 if error.code in MEANING or (error.code == ErrorCode.UNKNOWN_TYPE and not self.stands_alone):
                     return None
                 raise
-            return event if isinstance(event, Message) else None
+            return None if isinstance(event, EndOfStream) else event
 
         check_redrawn(self.codec, known[data[2] % len(known)], decode, data[3:].ljust(4, b"\0"))
 

@@ -28,7 +28,7 @@ from wireproof.protocols import (
 )
 from wireproof.protocols.connection import MINIMUM_FRAME_LIMIT
 from wireproof.protocols.errors import ErrorCode, MalformedFrameError
-from wireproof.protocols.fields import Blob, Nested, Repeated, Rest, Rows
+from wireproof.protocols.fields import Blob, Lines, Nested, Repeated, Rest, Rows
 from wireproof.protocols.frames import Decoder, FrameContext
 from wireproof.protocols.profile import Layout
 
@@ -247,14 +247,14 @@ def check_limit(
     """Decode the first frame under limits near its size. Raises `InvariantError`.
 
     A frame of exactly the limit is taken. One byte more is refused, except where no frame of the kind can exceed the
-    smallest limit, so that none is checked.
+    smallest limit, so that none is checked. A table whose count announces more is refused without its rows.
     """
 
-    def under(limit: int) -> tuple[Message | None, int] | str:
+    def under(limit: int, there: int = len(data)) -> tuple[Message | None, int] | str:
         context = FrameContext(limit)
         context.request = request
         try:
-            return decode(data, 0, len(data), context)
+            return decode(data[:there], 0, there, context)
         except MalformedFrameError as error:
             return error.code
 
@@ -272,6 +272,21 @@ def check_limit(
     if (refused := under(size - 1)) != ErrorCode.FRAME_TOO_LARGE:
         detail = f"{message.NAME} of {size} bytes, {size - 1} are allowed: {refused}"
         raise InvariantError("a frame beyond the limit is refused", detail[:400], message.NAME)
+    head, least = _announced(layout, message)
+    if least > head and (refused := under(least - 1, head)) != ErrorCode.FRAME_TOO_LARGE:
+        detail = f"{message.NAME} of {least} bytes or more is announced, {least - 1} are allowed: {refused}"
+        raise InvariantError("a frame beyond the limit is refused", detail[:400], message.NAME)
+
+
+def _announced(layout_of: Callable[[type[Message]], Layout], message: Message) -> tuple[int, int]:
+    """Return the bytes up to the count of a table, and the fewest that a frame with such a count has."""
+    layout = layout_of(type(message))
+    head = layout.fixed_size
+    for name, kind in layout.fields:
+        if isinstance(kind, Rows | Repeated) and not isinstance(kind, Lines):
+            each = layout_of(kind.row if isinstance(kind, Rows) else kind.part)
+            return head, head + len(getattr(message, name)) * (each.fixed_size - len(each.lead))
+    return head, head
 
 
 def _may_exceed(layout: Layout) -> bool:

@@ -18,6 +18,8 @@ from wireproof.protocols.links import Link
 __all__ = ["Dialogue"]
 
 MOST_CALLS = 24
+GOING_ON = 0xD0
+"""A byte from it on asks what something else may follow, where there is any such request."""
 
 
 class Dialogue:
@@ -33,6 +35,7 @@ class Dialogue:
     ) -> None:
         """`sides`: client and server in the same state, with nothing pending; `messages`: examples of every kind."""
         self._link, self._codec, self._requests, self._messages = link, codec, requests, messages
+        self._continued = [one for one in requests if type(one) in link.continued]
         self._client, self._server = sides
         self._replies: Mapping[type[Request], Sequence[type[Message]]] = codec.profile.replies
         self._on_the_way: deque[Request] = deque()
@@ -43,7 +46,10 @@ class Dialogue:
 
     def play(self, source: bytes) -> None:
         """Make the calls that `source` draws, two bytes each. Raises `InvariantError`."""
-        calls = (self._ask, self._ask, self._ask, self._answer, self._answer, self._answer_wrongly, self._push)
+        calls = (
+            self._ask, self._ask, self._ask, self._answer, self._answer, self._answer_wrongly, self._push,
+            self._answer_all_and_one_more,
+        )  # fmt: skip
         for what, which in zip(source[0 : 2 * MOST_CALLS : 2], source[1 : 2 * MOST_CALLS : 2], strict=False):
             if self._is_over:
                 return
@@ -59,7 +65,8 @@ class Dialogue:
                 raise InvariantError("only named errors", detail, type(error).__name__) from error
 
     def _ask(self, which: int) -> None:
-        request = self._requests[which % len(self._requests)]
+        some = self._continued if self._continued and which >= GOING_ON else self._requests
+        request = some[which % len(some)]
         pending = self._client.pending
         try:
             data = self._client.send(request)
@@ -70,7 +77,30 @@ class Dialogue:
         if self._has_ended:
             self._broken("nothing is sent after the end", f"{describe(request)} after the end of the requests", request)
         self._on_the_way.append(request)
+        if type(request) in self._link.continued and not self._due and len(self._on_the_way) == 1:
+            self._go_on(request, data)
+            return
         self._feed(self._server, data, which)
+        self._read()
+
+    def _go_on(self, request: Request, data: bytes) -> None:
+        """Send a request and what follows one of its replies at once: that is read once the reply was sent."""
+        kind, field, value = self._link.continued[type(request)]
+        some = (one for reply in self._replies[type(request)] for one in self._messages.get(reply, ()))
+        reply = next((one for one in some if getattr(one, field) == value), None)
+        more = next(iter(self._messages.get(kind, ())), None)
+        self._server.receive_data(data if reply is None or more is None else data + self._codec.encode(more))
+        try:
+            self._read()
+        except RemoteProtocolError as error:
+            self._broken("what is sent is read", f"{describe(request)} and what follows it: {error}", request)
+        if reply is None or more is None or self._is_over:
+            return
+        self._on_the_way.append(more)  # type: ignore[arg-type]
+        self._client.receive_data(self._server.send(reply))
+        self._due.popleft()
+        if self._client.next_event() != reply or self._client.send(more) != self._codec.encode(more):
+            self._broken("what is sent is read", f"{describe(reply)} to {describe(request)}", reply)
         self._read()
 
     def _feed(self, side: Any, data: bytes, which: int) -> None:
@@ -131,6 +161,24 @@ class Dialogue:
             due = describe(self._due[0]) if self._due else "nothing"
             self._broken("a reply out of turn is refused", f"{describe(reply)} where {due} is due", reply)
 
+    def _answer_all_and_one_more(self, which: int) -> None:
+        """Send at once a reply for each request and another one: all of it is refused, and the same replies wait."""
+        replies = [one for one in map(self._reply_to, self._due) if one is not None]
+        if not hasattr(self._server, "send_all") or not replies or len(replies) < len(self._due):
+            return
+        waiting, one_more = self._server.pending, replies[which % len(replies)]
+        try:
+            self._server.send_all([*replies, one_more])
+        except LocalProtocolError as error:
+            if self._server.pending != waiting:
+                detail = f"{len(replies) + 1} replies at once: {error}"
+                self._broken("a refused message changes nothing", detail, one_more)
+        else:
+            self._broken("a reply out of turn is refused", f"{describe(one_more)} where nothing is due", one_more)
+
+    def _reply_to(self, request: Request) -> Message | None:
+        return next((one for kind in self._replies[type(request)] for one in self._messages.get(kind, ())), None)
+
     def _push(self, which: int) -> None:
         some = [one for kind in self._codec.profile.pushes for one in self._messages.get(kind, ())]
         if not some:
@@ -141,7 +189,14 @@ class Dialogue:
         if self._due or self._on_the_way:
             self._is_over = True  # it may be read as the reply that is due
             return
-        self._feed(self._client, data, which)
+        first = data[: which % len(data)]
+        if first:
+            self._client.receive_data(first)
+            if (event := self._client.next_event()) is not NEED_DATA:
+                self._broken("what is sent is read", f"of {describe(push)} a part is read as {event}", push)
+            if which % 2:
+                self._ask(which // 2)  # what came before a request does not answer it
+        self._client.receive_data(data[len(first) :])
         event = self._client.next_event()
         if event != push:
             self._broken("what is sent is read", f"{describe(push)} is read as {event}", push)

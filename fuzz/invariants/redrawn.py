@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError
+from wireproof.protocols import LocalProtocolError, Message, NeedData, RemoteProtocolError
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.fields import (
     Absent,
@@ -27,8 +27,17 @@ from wireproof.protocols.fields import (
 
 __all__ = ["check_redrawn"]
 
+Decode = Callable[[bytes], Message | NeedData | None]
+"""Reads what was written; returns None for what may mean another thing, `NEED_DATA` for what is not whole.
 
-def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Message | None], source: bytes) -> None:
+Raises `RemoteProtocolError`."""
+BORDERS = (252, 253, 254, 255, 256, 127, 128, 65_535)
+"""Sizes next to which a size is written in another form in some protocol, or has another sign."""
+END = b"\r\n"
+"""What ends lines."""
+
+
+def check_redrawn(codec: Any, message: Message, decode: Decode, source: bytes) -> None:
     """Change the fields of a message by the bytes of `source` and encode it: refused by name, or read as the same.
 
     Values beyond a field must be refused. Raises `InvariantError`.
@@ -60,7 +69,7 @@ def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Messag
         raise InvariantError(what, detail if fits is False else f"{detail}, read as {again!r}"[:600], message.NAME)
 
 
-def _is_itself(codec: Any, message: Message, decode: Callable[[bytes], Message | None]) -> bool:
+def _is_itself(codec: Any, message: Message, decode: Decode) -> bool:
     """Return whether a message is read as itself; values that are written may make it another one, or none."""
     try:
         return decode(codec.encode(message)) == message
@@ -68,7 +77,7 @@ def _is_itself(codec: Any, message: Message, decode: Callable[[bytes], Message |
         return False
 
 
-def _read(decode: Callable[[bytes], Message | None], data: bytes, kind: object) -> Message | None:
+def _read(decode: Decode, data: bytes, kind: object) -> Message | NeedData | None:
     """Return what is read; None where a number makes it another message, which its bytes are too few for."""
     try:
         return decode(data)
@@ -80,7 +89,7 @@ def _read(decode: Callable[[bytes], Message | None], data: bytes, kind: object) 
 
 def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | None]:
     """Return a value for a field and whether it can be written; None: the codec decides, but must be consistent."""
-    which, rest = source[1] % 6, source[2:]
+    which, other, rest = source[1] % 6, source[1] // 6, source[2:]
     match kind:
         case UInt():
             value = _edge(kind, which, rest)
@@ -97,11 +106,12 @@ def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | No
             data = (rest * (size + 1))[: sizes[which]] if rest else bytes(sizes[which])
             return data, len(data) == size
         case Blob(width):
-            sizes = (len(rest), 0, min(width.maximum, 1 << 16), min(width.maximum + 1, 1 << 17), len(rest), 3)
+            at_border = min(BORDERS[other % len(BORDERS)], width.maximum)
+            sizes = (len(rest), 0, min(width.maximum, 1 << 16), min(width.maximum + 1, 1 << 17), at_border, 3)
             size = sizes[which]
             return (rest * (size // len(rest) + 1))[:size] if rest else bytes(size), size <= width.maximum
         case Lines(row):
-            return _lines(row, value, which, rest)
+            return _lines(row, value, which, rest[:1] + END + rest[1:] if other % 2 else rest)
         case Split() | Terminated() | Rest():
             return (rest, rest + b"\0x", b"", b"\0", rest[:1], rest.replace(b"\0", b"/"))[which], None
     return value, None

@@ -20,7 +20,8 @@ from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.psrt import ControlServer, DatagramServer, DataServer
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting
 from wireproof.protocols.throttr.connection import ServerConnection
-from wireproof.protocols.throttr.requests import Query
+from wireproof.protocols.throttr.replies import ListFragment, ListReply
+from wireproof.protocols.throttr.requests import List, Query
 
 CODEC = protocol("throttr").codec(protocol("throttr").profiles["7.1.0"], "uint16")
 TWO = CODEC.encode(Query(b"abc")) + CODEC.encode(Query(b"de"))
@@ -271,3 +272,17 @@ def test_a_table_that_is_measured_in_parts_is_a_seed_of_each_client() -> None:
 def check_all(name: str, some: list[bytes]) -> None:
     for one in some:
         check_one(name, one)
+
+
+def test_a_table_that_announces_too_much_is_refused_at_its_count() -> None:
+    decode, asked = CODEC.replies[List], List()
+    data = CODEC.encode(ListReply(tuple(ListFragment(number, ()) for number in (1, 2, 3))))
+
+    def counts_no_header(buf: bytes, at: int, end: int, context: FrameContext) -> Any:
+        if end < len(data):
+            context.limit += 8
+        return decode(buf, at, end, context)
+
+    invariants.check_limit(decode, data, CODEC.layout, asked)
+    with pytest.raises(InvariantError, match="LIST_REPLY of 56 bytes or more is announced, 55 are allowed"):
+        invariants.check_limit(counts_no_header, data, CODEC.layout, asked)

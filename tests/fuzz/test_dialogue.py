@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.parser_input import Endpoint, combinations
-from wireproof.protocols import EndOfStream, protocol_names
+from wireproof.protocols import EndOfStream, LocalProtocolError, protocol_names
+from wireproof.protocols.buffer import Buffer
+from wireproof.protocols.psrt.connection import PsrtServer
 from wireproof.protocols.throttr.connection import ClientConnection, ServerConnection
 from wireproof.protocols.throttr.states import Move, State
 
@@ -55,9 +58,26 @@ def _reads_one_twice(self: Any, message: Any) -> None:
     self._buffer.at = 0
 
 
+def _puts_back_in_reverse(self: Any, messages: Any) -> bytes:
+    waiting = tuple(self._pending)
+    try:
+        return send_all(self, messages)
+    except LocalProtocolError:
+        self._pending = deque(reversed(waiting))
+        raise
+
+
+def _asked_where_the_frame_begins(self: Any, requests: Any) -> None:
+    buffered, self._buffer = self._buffer, Buffer()
+    await_replies(self, requests)
+    self._buffer = buffered
+
+
 @pytest.mark.parametrize(
     ("side", "name", "wrong", "oracle"),
     [
+        (ServerConnection, "send_all", _puts_back_in_reverse, "a refused message changes nothing"),
+        (ClientConnection, "_await_replies", _asked_where_the_frame_begins, "what is sent is read|only named errors"),
         (ServerConnection, "send_all", _sends_after_the_end, "nothing is sent after the end"),
         (ServerConnection, "send_all", _takes_any_reply, "a reply out of turn is refused"),
         (ServerConnection, "_end_of_stream", _counts_none, "an end is reported once"),
@@ -73,3 +93,17 @@ def test_a_wrong_side_is_found(
     monkeypatch.setattr(side, name, wrong)
     with pytest.raises(InvariantError, match=oracle):
         _played(endpoint, 300)
+
+
+def test_what_is_read_before_the_answer_that_decides_what_it_is_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoints = [one for one in combinations("psrt") if not one.is_client and one.link_name in ("", "control")]
+    for endpoint in endpoints:
+        _played(endpoint, 1)
+    monkeypatch.setattr(PsrtServer, "_replicates", lambda self: False)
+
+    def play_all() -> None:
+        for endpoint in endpoints:
+            _played(endpoint, 100)
+
+    with pytest.raises(InvariantError, match=r"PUBLISH_REPL.*and what follows it"):
+        play_all()

@@ -15,13 +15,13 @@ def redraw_all(name: str) -> None:
     """Redraw every field of some requests of the first server's endpoint in every way."""
     endpoints = parser_input.combinations(name)
     endpoint = next(one for one in reversed(endpoints) if not one.is_client and len(one.known) > 20)
-    for request in range(0, min(len(endpoint.known), 256), 5):
+    for request in range(0, min(len(endpoint.known), 256), 9):
         for field in range(12):
-            for way in range(6):
+            for way in range(48):
                 endpoint.check_redrawn(bytes([0, 0, request, field, way]) + b"value")
 
 
-@pytest.mark.parametrize("name", ["tmqp", "throttr"])
+@pytest.mark.parametrize("name", ["tmqp", "throttr", "psrt", "namechan"])
 def test_nothing_is_broken_by_our_codecs(name: str) -> None:
     redraw_all(name)
 
@@ -34,6 +34,22 @@ def test_a_datagram_in_clear_that_says_it_is_sealed_is_not_judged() -> None:
         for field in range(9):
             for value in (0, 1, 3, 252, 253):
                 endpoint.check_redrawn(bytes([0, 0, request, field, value % 6]) + bytes([value]) * 4)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Edit(packed, "_shortest", "if size < 253:", "if size <= 253:"),
+        Edit(packed, "_block_of", "or END in line", "or END in value"),
+    ],
+    ids=["a size of 253", "a line end in a name"],
+)
+def test_what_is_written_at_a_border_of_sizes_and_with_line_ends_is_drawn(edit: Edit) -> None:
+    with applied((edit,)):
+        rebuild_codecs("tmqp")
+        with pytest.raises(InvariantError):
+            redraw_all("tmqp")
+    rebuild_codecs("tmqp")
 
 
 def test_a_header_whose_value_is_empty_is_drawn() -> None:

@@ -40,6 +40,7 @@ from wireproof.protocols.throttr.requests import (
     Purge,
     Query,
     Set,
+    Stat,
     Stats,
     Subscribe,
     Unsubscribe,
@@ -214,3 +215,18 @@ def test_a_channel_of_an_id_that_nobody_asked_for_is_found_with_its_row() -> Non
 
     found.do(ConnectStep("a"))
     found.do(a(Channel(own.encode())))
+
+
+def test_counts_of_a_minute_long_ago_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a minute is, is left to servers (T34); ours says that it is the last full one."""
+    life = (a(Insert(7, TTLType.HOURS, 30, K), Query(K)), AdvanceStep(125 * S), a(Stat(K)))
+
+    def roll(self: Record, minute: int) -> None:
+        self.reads_last, self.writes_last = self.reads - self.reads_before, self.writes - self.writes_before
+        self.reads_before, self.writes_before, self.minute = self.reads, self.writes, minute
+
+    play("7.1.0", "uint16", life)
+    play("7.1.0", "uint16", (life[0], AdvanceStep(61 * S), life[2], AdvanceStep(61 * S), *life[2:]))
+    monkeypatch.setattr(Record, "roll", roll)
+    with pytest.raises(InvariantError, match="reads and 1 writes a minute, 125 s after the last request"):
+        play("7.1.0", "uint16", life)

@@ -158,6 +158,7 @@ class DocumentModel(NeverEnding):
         except MalformedFrameError:
             return None
         peer.carried[inner.NAME] += 1
+        self.records.touched(at)
         return self._judged(peer, inner, reply.reply, at) if isinstance(reply, EventReply) else None
 
     def _info(self, reply: InfoReply, at: Window) -> Disagreement | None:

@@ -12,6 +12,7 @@ from wireproof.protocols.throttr.replies import (
     ListReply,
     ListRow,
     QueryReply,
+    StatReply,
     StatsReply,
     StatsRow,
     Status,
@@ -35,6 +36,8 @@ CLAMPED = 1 << 63
 READINGS = (Query, Get, Stat)
 """Requests that leave a record as it is. What one of them shows wrong right after a refusal was changed by what was
 refused: a reading that is wrong by itself is shown by cases of its own."""
+FORGOTTEN = 120 * 10**9
+"""ns after which no count of a request is shown as one of the last full minute (T34): two of them have passed."""
 MOVED = 2 * 10**9
 """The change of an expiry, in ns, that must show in its time point in any unit (T23)."""
 
@@ -56,6 +59,10 @@ class Records:
         """Key -> (the last time point in LIST, the expiry at that time)."""
         self._before: dict[bytes, tuple[Request, bool, str]] = {}
         """Key -> (the last request that may have changed its record, whether it was refused, what the key held)."""
+        self._asked: dict[bytes, int] = {}
+        """Key -> the last instant at which something was asked about it alone."""
+        self._listed = 0
+        """The last instant at which something was asked about all."""
         self._purged: set[bytes] = set()
         """Keys whose record was purged: also where others use the server, nobody else stores under these."""
 
@@ -70,6 +77,10 @@ class Records:
     def answered(self, request: Request, reply: Message, at: Window) -> Disagreement | None:
         """Judge the reply to a request about one record."""
         key, self._rules.at = self._rules.key(request), at
+        if isinstance(reply, StatReply) and (wrong := self._remembered(key, reply, at)):
+            return wrong
+        if self._is_exact:
+            self._asked[key] = at.until
         held = self._states.get(key, (ABSENT,))
         after = tuple(dict.fromkeys(then for state in held for then in self._rules.step(state, request, reply)))
         if not after:
@@ -82,6 +93,19 @@ class Records:
         if isinstance(request, Purge) and isinstance(reply, Status) and reply.ok:
             self._purged.add(key)
         return None
+
+    def touched(self, at: Window) -> None:
+        """Follow a request that may count for every record."""
+        self._listed = max(self._listed, at.until)
+
+    def _remembered(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
+        """Judge that a minute without requests shows none, where the server is alone on an exact clock."""
+        last = max(self._asked.get(key, 0), self._listed)
+        counts = reply.reads_per_minute, reply.writes_per_minute
+        if not self._is_exact or at.since - last < FORGOTTEN or not any(counts):
+            return None
+        detail = f"STAT shows {counts[0]} reads and {counts[1]} writes a minute, {(at.since - last) // 10**9} s after"
+        return Disagreement(f"{detail} the last request about that record", "old minute shown", "THR-STAT-5")
 
     def _rounded(self, request: Request, ttl: int, held: States) -> Disagreement | None:
         """Judge that a server which is alone on an exact clock rounds always the same way, which is left to it."""
@@ -136,6 +160,7 @@ class Records:
     def listed(self, reply: ListReply, at: Window) -> Disagreement | None:
         """Judge the answer to LIST."""
         self._rules.at = at
+        self.touched(at)
         rows = [row for fragment in reply.fragments for row in fragment.rows]
         for key, row in ((one.key, one) for one in rows):
             found = [state for state in self._seen(key) if state is not None and self._fits(state, row)]
@@ -149,6 +174,7 @@ class Records:
     def stats_listed(self, reply: StatsReply, at: Window) -> Disagreement | None:
         """Judge the keys in the answer to STATS, not its metrics (T27, T34, T47)."""
         self._rules.at = at
+        self.touched(at)
         return self._names("STATS", reply, [row for fragment in reply.fragments for row in fragment.rows])
 
     def _seen(self, key: bytes) -> States:
