@@ -55,13 +55,16 @@ USAGE_ERRORS = (
 @click.pass_context
 def command(context: click.Context, /, name: str, out: Path | None, **options: Any) -> None:
     """Put every client (the command of its driver) and every server of PROTOCOL through the same operations, pair by
-    pair, with a tap between them; the reference client and server take part.
+    pair, with a proxy between them that judges both; the reference client and server take part.
+
+    What is played is in vectors/PROTOCOL/interop.yaml, or derived from the layouts where that is not there.
 
     Exit codes: 0 all pairs agree, 1 somebody broke the protocol, 2 usage or somebody that does not start, 3 wireproof's
     own fault. A command of a server may have '{port}' in it; without, it must print a line 'listening ADDRESS'.
 
     \b
     wireproof interop throttr --driver 'node driver.mjs' --server 'my-server --port {port}' --out runs/interop
+    wireproof interop psrt --driver 'python docs/drivers/psrt-py/driver.py' --server './psrtd.sh {port} {data}'
     """
     try:
         code = _played(name, out, options)
@@ -126,15 +129,6 @@ def _code(results: list[PairingResult]) -> int:
 def _spoken(name: str, options: dict[str, Any]) -> Spoken:
     """Return what is spoken: what was named, else what the first server at an address says, else the usual."""
     known = protocol(name)
-    instead = f"play `wireproof test {name}` against its servers and `wireproof test-sdk {name}` against its clients"
-    links = known.client_links
-    if len(links) > 1:
-        raise SelectionError(
-            f"interop plays protocols whose clients speak on one kind of line; those of {name} speak on {len(links)} "
-            f"({', '.join(links)}): {instead}"
-        )
-    if not known.link.answers_in_order:
-        raise SelectionError(f"interop plays protocols whose replies come in order; those of {name} do not: {instead}")
     found = _asked(name, options) or Spoken(known.default_profile, known.default_variant)
     profile, variant = options["profile"] or found.profile, options["variant"] or found.variant
     if profile not in known.profiles:

@@ -14,6 +14,7 @@ from wireproof.conformance.suite.cases import Case, CaseError, Suite
 from wireproof.conformance.suite.pattern_types import Contains, Exactly, Excludes, FieldPattern, Matchers, RowPattern
 from wireproof.conformance.suite.sdk_steps import (
     AskStep,
+    SayStep,
     ScriptedChoice,
     ScriptedEach,
     ScriptedItem,
@@ -40,6 +41,7 @@ class Clauses:
         self._replies: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         self._requests: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._reports: dict[str, Counter[str]] = defaultdict(Counter)
+        self._events: dict[str, Counter[str]] = defaultdict(Counter)
         known = protocol(suite.protocol)
         self._times = frozenset(known.time_left)
         self._pushes = {PUSH, *(one.NAME for one in known.profiles[profile].pushes if one not in known.sdk.own)}
@@ -67,6 +69,10 @@ class Clauses:
         """Return the clause that a client breaks which reports another answer than came."""
         return self._first(self._reports.get(request), request) or self._any(request)
 
+    def of_event(self, push: str) -> str:
+        """Return the clause that a client breaks which does not report a push of that name as it came."""
+        return self._first(self._events.get(push), push) or self.of_report(PUSH)
+
     def _look_at_replies(self, case: Case) -> None:
         asked = ""
         for step in case.steps:
@@ -87,9 +93,11 @@ class Clauses:
         for step in case.script:
             if isinstance(step, AskStep):
                 self._look_at_asked(step, step.clause or case.clauses[0])
-            for name in _names(answer_of(step)):
+            written = step.say if isinstance(step, SayStep) else answer_of(step)
+            for name in _names(written):
                 if name in self._pushes and self._binds(case.clauses[0]):
-                    self._reports[PUSH][case.clauses[0]] += 1
+                    self._events[name][case.clauses[0]] += 1
+                    self._reports[PUSH][case.clauses[0]] += not isinstance(step, SayStep)
 
     def _look_at_asked(self, step: AskStep, clause: str) -> None:
         for name in _names(step.ask):

@@ -10,20 +10,22 @@ from dataclasses import dataclass, field, replace
 from wireproof.conformance.drivers.sockets import connect
 from wireproof.conformance.interop.blamed_clauses import Clauses
 from wireproof.conformance.interop.harness import Harness
+from wireproof.conformance.interop.paired_client import PairedClient
 from wireproof.conformance.interop.pairing import Pairing
 from wireproof.conformance.interop.participants import ClientParticipant, ServerParticipant
-from wireproof.conformance.interop.proxy import proxied
+from wireproof.conformance.interop.proxy import Ways, proxied
 from wireproof.conformance.interop.results import Side, StepResult
 from wireproof.conformance.interop.results_page import Column, PairingResult
+from wireproof.conformance.interop.written_pairing import WrittenPairing
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.monitor.monitor import Monitor
 from wireproof.conformance.run.probe import Spoken, version_of
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.driver_protocol import Hello
 from wireproof.conformance.suite.cases import Suite
+from wireproof.conformance.suite.interop_scenes import written_scenes
 from wireproof.conformance.verdict.records import Run, now_text, wireproof_version
 from wireproof.protocols import protocol
-from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Interop"]
@@ -90,10 +92,15 @@ class Interop:
         if client not in self.columns:
             self.columns.append(client)
         plain, codec = Plain(known, profile, variant), known.codec(known.profiles[profile], variant)
-        make_monitor, make_dissection = lambda: Monitor(known, profile, variant), lambda: Dissection(known.link, codec)
+        paired, mark = PairedClient(driver, self.timeout), secrets.token_hex(3)
         harness = Harness(plain, place.listeners, self.timeout)
-        async with proxied(place.address, make_monitor, make_dissection) as proxy, harness:
-            pair = Pairing(driver, proxy, harness, plain, client.clauses, secrets.token_hex(3), self.timeout)
+        ways = Ways(known, codec)
+        async with proxied(place.address, lambda: Monitor(known, profile, variant), ways) as proxy, harness:
+            pair: Pairing | WrittenPairing
+            if scenes := written_scenes(known.name):
+                pair = WrittenPairing(paired, proxy, plain, client.clauses, mark, self.timeout, scenes)
+            else:
+                pair = Pairing(paired, proxy, harness, plain, client.clauses, mark, self.timeout)
             async for one in pair.play():
                 result.played.append(one)
                 client.add(one, server)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.interop.blamed_clauses import PUSH, Clauses
 from wireproof.conformance.interop.differences import ChosenIds, unlike
@@ -16,9 +15,10 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind
+from wireproof.conformance.sdk.play.operation_check import event_differs
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.conformance.sdk.shown_bytes import first_difference, shown
-from wireproof.protocols import Message, Push, Reply, Request
+from wireproof.protocols import Push, Reply, Request
 from wireproof.protocols.fields import UInt, is_bytes
 from wireproof.protocols.plain import Plain
 
@@ -149,7 +149,12 @@ class Judge:
                 got = "the driver says that its SDK has no such numbers"
                 return Breach(Side.NOBODY, None, None, str(expected), got, Verdict.UNTESTABLE)
             return Breach(Side.CLIENT, clause, None, f"the result {expected}", f"{detail.kind}: {detail.error.detail}")
-        return self._differs(theirs, expected, detail.result, clause, "result")
+        if type(asked) in self.plain.protocol.sdk.parting and not detail.result:
+            return None
+        found = differences(expected, detail.result)
+        if not found:
+            return None
+        return Breach(Side.CLIENT, clause, None, f"{describe(theirs)} reported as it came", "; ".join(found[:3]))
 
     def reported(self, connection: ProxiedConnection) -> tuple[Push, int] | None:
         """Take the next push that is about this scene."""
@@ -179,21 +184,17 @@ class Judge:
 
     def not_reported(self, push: Push, detail: str) -> Breach:
         """Return the breach of a driver that does not report a push."""
-        clause = self.clauses.of_report(PUSH)
+        clause = self.clauses.of_event(push.NAME)
         return Breach(Side.CLIENT, clause, None, f"the event message of {describe(push)}", detail, Verdict.HANG)
 
     def event(self, push: Push, event: DriverEvent) -> Breach | None:
         """Return how an event differs from the push that came."""
-        got = {name: value for name, value in event.fields.items() if value is not None}
-        return self._differs(push, self.plain.beside(push), got, self.clauses.of_report(PUSH), "event")
-
-    def _differs(
-        self, message: Message, expected: Mapping[str, Any], got: Mapping[str, Any], clause: str, what: str
-    ) -> Breach | None:
-        found = differences(expected, got, what)
-        if not found:
+        found = event_differs(self.plain.event(push), event, self.plain.protocol.sdk.optional)
+        if found is None:
             return None
-        return Breach(Side.CLIENT, clause, None, f"{describe(message)} reported as it came", "; ".join(found[:3]))
+        clause = self.clauses.of_event(push.NAME)
+        expected = f"{describe(push)} reported as it came"
+        return Breach(Side.CLIENT, clause, None, expected, f"{found.field}: {found.got}" if found.field else found.got)
 
     def _field_at(self, asked: Request, byte: int) -> str:
         """Return the field of a request that a byte belongs to; `NAME_size` for the size of a body."""

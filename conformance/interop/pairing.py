@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ from wireproof.conformance.interop.blamed_clauses import Clauses
 from wireproof.conformance.interop.differences import ChosenIds
 from wireproof.conformance.interop.harness import Harness, HarnessError
 from wireproof.conformance.interop.judge import Judge, stream_fault
+from wireproof.conformance.interop.paired_client import PairedClient
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.reference_oracle import ReferenceOracle
@@ -26,17 +26,14 @@ from wireproof.conformance.interop.scenario import ScenarioStep, Scene, asked_cl
 from wireproof.conformance.interop.turns import Turns
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError, FailureKind
+from wireproof.conformance.sdk.driver_process import DriverEndedError, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, FailureKind
 from wireproof.conformance.sdk.samples import Samples
-from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.protocols import Push, Reply, Request
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Pairing"]
 
-TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError)
-RESTARTS = 20
 GRACE = 0.3
 """Seconds for what a client that has answered already did not wait for."""
 
@@ -45,16 +42,13 @@ GRACE = 0.3
 class Pairing:
     """A started driver and a server behind the proxy."""
 
-    driver: DriverProcess
+    client: PairedClient
     proxy: Proxy
     harness: Harness
     plain: Plain
     clauses: Clauses
     mark: str
     timeout: float
-    _restarts: int = 0
-    _stuck: bool = False
-    """It owes an answer: before the next scene it is started again."""
     _name: bytes = b""
     """What all is called by in the scene that is played."""
     _connections: dict[str, ProxiedConnection] = field(default_factory=dict)
@@ -66,7 +60,7 @@ class Pairing:
 
     async def play(self) -> AsyncIterator[StepResult]:
         """Yield what becomes of every operation."""
-        hello = self.driver.hello
+        hello = self.client.driver.hello
         assert hello is not None
         width = max(self.plain.variant.sizes.values(), default=1)
         most = min((1 << (8 * width)) - 2, hello.smallest)
@@ -113,15 +107,15 @@ class Pairing:
                 guilty = guilty or (broke.side if broke is not None and broke.side is not Side.NOBODY else None)
             broke = None
         oracle.close()
-        await self._leave(scene)
+        await self.client.leave(scene.connections)
 
     async def _connect(self, scene: Scene, oracle: ReferenceOracle) -> Breach | None:
         """Have the client connect; what is wrong with that ends the scene."""
-        self.driver.take_events()
+        self.client.driver.take_events()
         for name in scene.connections:
             oracle.open(name)
             self.proxy.name = name
-            detail = await self._ask("connect", name, host="127.0.0.1", port=self.proxy.port, **self._spoken())
+            detail = await self.client.ask("connect", name, self._place())
             connection = self.proxy.of(name)
             if self.proxy.refused is not None:
                 got = f"it takes no connection: {self.proxy.refused}"
@@ -149,38 +143,13 @@ class Pairing:
         first = self.proxy.monitor.report().first
         return stream_fault(first) if first is not None else None
 
-    def _spoken(self) -> dict[str, str]:
-        return {"profile": self.plain.profile.name, "variant": self.plain.variant.name}
-
-    async def _leave(self, scene: Scene) -> None:
-        if self._stuck or self.driver.death is not None:
-            self._stuck = False
-            with suppress(*TROUBLE, DriverStartError):
-                await self._restart()
-            return
-        for name in scene.connections:
-            await self._ask("close", name)
-
-    async def _ask(self, do: str, connection: str, **fields: Any) -> DriverAnswer | Breach:
-        """Return the driver's answer, or what is wrong with that it gives none."""
-        try:
-            return await self.driver.ask(do, deadline=self.timeout, connection=connection, **fields)
-        except DriverEndedError as error:
-            return Breach(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.CRASH, ends=True)
-        except NoAnswerError as error:
-            self._stuck = True
-            return Breach(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.HANG, ends=True)
-        except DriverMessageError as error:
-            return Breach(Side.CLIENT, None, None, f"an answer to `{do}` that is valid", str(error))
-
-    async def _restart(self) -> None:
-        if self._restarts < RESTARTS:
-            self._restarts += 1
-            await self.driver.restart("it did not answer")
+    def _place(self) -> dict[str, Any]:
+        spoken = {"profile": self.plain.profile.name, "variant": self.plain.variant.name}
+        return {"host": "127.0.0.1", "port": self.proxy.port, **spoken}
 
     async def _step(self, step: ScenarioStep, oracle: ReferenceOracle, samples: Samples) -> tuple[Breach | None, bool]:
         """Return what was wrong first, and whether the driver says that it has no such operation."""
-        hello = self.driver.hello
+        hello = self.client.driver.hello
         assert hello is not None
         connection = next(iter(self._connections.values())) if step.link else self._connections[step.connection]
         judge = Judge(self.plain, self.clauses, self.proxy, connection, self._name, self._ids, hello.largest)
@@ -191,7 +160,7 @@ class Pairing:
         if connection.replies:
             return judge.unasked(connection.replies[0]), False
         sent = len(connection.sent)
-        detail = await self._ask(step.operation, step.connection, **self.plain.beside(request))
+        detail = await self.client.ask(step.operation, step.connection, self.plain.beside(request))
         if isinstance(detail, DriverAnswer) and detail.error is None:
             await self._written(connection, request)
         came = bytes(connection.sent[sent:])
@@ -292,7 +261,7 @@ class Pairing:
             if wrong is not None:
                 return wrong
             try:
-                event = await self.driver.event(name, "message", deadline=self.timeout)
+                event = await self.client.driver.event(name, "message", deadline=self.timeout)
             except (NoAnswerError, DriverEndedError) as error:
                 return judge.not_reported(found[0], str(error))
             if (wrong := judge.event(found[0], event)) is not None:

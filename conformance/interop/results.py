@@ -51,6 +51,8 @@ class StepResult:
     """The client's driver says that it has no such operation."""
     untested: str = ""
     """Why it was not played."""
+    clause: str | None = None
+    """The clause of a written step."""
 
     @property
     def name(self) -> str:

@@ -74,7 +74,7 @@ class Column:
 
     def _case(self, one: StepResult, peer: str) -> Case:
         known, profile = self.clauses, self.run.profile
-        clauses = [known.of_answer(one.request)]
+        clauses = [one.clause or known.of_answer(one.request)]
         if self.side is Side.CLIENT:
             clauses = [known.of_request(one.request), known.of_report(one.request)]
         return Case(

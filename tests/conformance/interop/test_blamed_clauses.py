@@ -45,3 +45,8 @@ def test_every_request_has_clauses_that_bind(profile: str) -> None:
         for clause in (clauses.of_answer(name), clauses.of_request(name), clauses.of_report(name)):
             assert suite.clauses[clause].levels[profile] in (Level.MUST, Level.SHOULD), name
     assert clauses.of_reply(PUSH, PUSH, "") is not None
+
+
+@pytest.mark.parametrize(("push", "clause"), [("NOTIFICATION", "TMQP-CLIENT-18"), ("MESSAGE", "TMQP-CLIENT-23")])
+def test_an_event_by_the_push_that_it_reports(push: str, clause: str) -> None:
+    assert Clauses(load_suite("tmqp"), "doc").of_event(push) == clause

@@ -223,14 +223,6 @@ def test_what_cannot_be_played_is_reported_in_a_line(arguments: list[str], detai
     assert detail in done.output
 
 
-def test_a_protocol_of_several_kinds_of_line_is_reported_and_not_misjudged() -> None:
-    done = CliRunner().invoke(command, ["psrt"], catch_exceptions=False)
-
-    assert done.exit_code == 2, done.output
-    assert "those of psrt speak on 3 (control, data, datagram)" in done.output
-    assert "wireproof test-sdk psrt" in done.output
-
-
 def test_a_fault_of_our_own_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*given: object) -> None:
         raise RuntimeError("the judge is ill")
@@ -283,11 +275,3 @@ def test_a_server_at_an_address_says_what_is_spoken(monkeypatch: pytest.MonkeyPa
 
     assert done.exit_code == 0, done.output
     assert done.output.splitlines()[-1] == "passed: 1 pair, 1 of 1 operations agree"
-
-
-def test_a_protocol_whose_replies_come_in_any_order_is_refused_with_what_to_do_instead() -> None:
-    done = CliRunner().invoke(command, ["tmqp"], catch_exceptions=False)
-
-    assert done.exit_code == 2
-    assert "replies come in order; those of tmqp do not" in done.output
-    assert "wireproof test-sdk tmqp" in done.output

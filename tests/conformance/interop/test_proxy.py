@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from wireproof.conformance.interop.proxy import Proxy, proxied
+from wireproof.conformance.interop.proxy import Proxy, Ways, proxied
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.monitor.monitor import Monitor
-from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.registry import protocol
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -19,9 +18,9 @@ def monitor() -> Monitor:
     return Monitor(protocol("throttr"), "7.1.0", "uint16")
 
 
-def dissection() -> Dissection:
+def ways() -> Ways:
     known = protocol("throttr")
-    return Dissection(known.link, known.codec(known.profiles["7.1.0"], "uint16"))
+    return Ways(known, known.codec(known.profiles["7.1.0"], "uint16"))
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -36,7 +35,7 @@ def tapped(serve: Serve, use: Callable[[Proxy], Awaitable[None]]) -> Proxy:
     async def run() -> Proxy:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         address = Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
-        async with server, proxied(address, monitor, dissection) as tap:
+        async with server, proxied(address, monitor, ways()) as tap:
             tap.name = "a"
             await use(tap)
         return tap
@@ -83,7 +82,7 @@ def test_the_end_from_the_server_is_reported_as_such_and_connections_are_numbere
 
 def test_a_server_that_takes_no_connection_is_reported() -> None:
     async def run() -> Proxy:
-        async with proxied(Address("tcp", "127.0.0.1", 1), monitor, dissection) as tap:
+        async with proxied(Address("tcp", "127.0.0.1", 1), monitor, ways()) as tap:
             reader, writer = await asyncio.open_connection("127.0.0.1", tap.port)
             assert await reader.read() == b""
             writer.close()

@@ -1,4 +1,4 @@
-"""The reference client's driver, wrong in the one way that is named: `wrong_driver.py FAULT throttr --driver`."""
+"""The reference client's driver, wrong in the one way that is named: `wrong_driver.py FAULT PROTOCOL --driver`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,13 @@ async def lacks_stat(self: Connection, operation: str, given: Object) -> Object:
     return await ASK(self, operation, given)
 
 
+async def lacks_subscribe(self: Connection, operation: str, given: Object) -> Object:
+    """Know no SUBSCRIBE."""
+    if operation == "subscribe":
+        raise CommandError("unsupported", "no operation 'subscribe'")
+    return await ASK(self, operation, given)
+
+
 async def asks_on_connect(self: Driver, given: Object) -> Object:
     """Ask who it is as soon as it is connected, as some SDKs do."""
     result = await CONNECT(self, given)
@@ -56,7 +63,7 @@ async def asks_on_connect(self: Driver, given: Object) -> Object:
     return result
 
 
-WRONG = (sends_another_quota, reports_another_quota, never_answers_a_query, dies_at_stat, lacks_stat)
+WRONG = (sends_another_quota, reports_another_quota, never_answers_a_query, dies_at_stat, lacks_stat, lacks_subscribe)
 MUTANTS: Mapping[str, Callable[[Connection, str, Object], Awaitable[Object]]] = {one.__name__: one for one in WRONG}
 
 if __name__ == "__main__":

@@ -1,0 +1,57 @@
+"""The client of a pair: what its driver is commanded to do, and what is wrong with it where it does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from wireproof.conformance.interop.results import Breach, Side
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
+from wireproof.conformance.sdk.transports import DriverStartError
+
+__all__ = ["PairedClient"]
+
+TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError)
+RESTARTS = 20
+
+
+@dataclass(slots=True)
+class PairedClient:
+    """A started driver; it is started again before the next scene where it owes an answer."""
+
+    driver: DriverProcess
+    timeout: float
+    """Seconds for one answer."""
+    _restarts: int = 0
+    _stuck: bool = False
+
+    async def ask(self, do: str, connection: str, fields: Mapping[str, Any] | None = None) -> DriverAnswer | Breach:
+        """Return the driver's answer, or what is wrong with that it gives none."""
+        try:
+            return await self.driver.ask(do, deadline=self.timeout, connection=connection, **(fields or {}))
+        except DriverEndedError as error:
+            return Breach(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.CRASH, ends=True)
+        except NoAnswerError as error:
+            self._stuck = True
+            return Breach(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.HANG, ends=True)
+        except DriverMessageError as error:
+            return Breach(Side.CLIENT, None, None, f"an answer to `{do}` that is valid", str(error))
+
+    async def leave(self, connections: Iterable[str]) -> None:
+        """End a scene: close its connections, or start a driver again that can do nothing any more."""
+        if self._stuck or self.driver.death is not None:
+            self._stuck = False
+            with suppress(*TROUBLE, DriverStartError):
+                await self._restart()
+            return
+        for name in connections:
+            await self.ask("close", name)
+
+    async def _restart(self) -> None:
+        if self._restarts < RESTARTS:
+            self._restarts += 1
+            await self.driver.restart("it did not answer")
