@@ -116,7 +116,11 @@ class _Options:
     "--warn", "warned", multiple=True, type=click.Choice(KINDS), help="Print such complaints, exit 0 all the same."
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write kill-matrix.json and a page here.")
-@click.option("--details", is_flag=True, help="Print each mutant's kills, and those that blame another clause.")
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Print each mutant's kills as they are found, and wrong blame.",
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -231,31 +235,40 @@ def _matrix(run: MutationRun, console: Console, options: _Options) -> tuple[Kill
         if one.kills and not one.mutant.live
     }
     write_last_kills(options.kept, combination(run), kills)
-    if options.details:
-        _details(console, matrix)
     complaints = _complaints(console, matrix, options)
     _sum_up(console, matrix, options, sum(one.live for one in chosen), time.monotonic() - began)
     return matrix, all(one.kind in options.warned for one in complaints)
 
 
 def _repeated(run: MutationRun, chosen: list[Mutant], options: _Options, console: Console) -> KillMatrix:
-    """Return the matrix, the same each time; `ReferenceFailsError` names what differs."""
-    matrices = []
+    """Return the matrix, the same each time; `ReferenceFailsError` names what differs.
+
+    With `details` what kills a mutant is printed as it is found, in the first run; what survives, or is found under
+    other segmentations alone, at its end.
+    """
+    matrices: list[KillMatrix] = []
+    details = _Details(console) if options.details else None
     for number in range(1, options.repeat + 1):
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{run.profile} {run.variant}, run {number}", total=len(chosen))
             steps = Steps(len(chosen), "mutants", quiet=console.is_terminal or console.quiet)
-            advance = _advance(progress, task, steps)
+            advance = _advance(progress, task, steps, details if number == 1 else None)
             matrices.append(run.kill_matrix(chosen, advance, live=options.live and number == 1))
+        if details is not None and number == 1:
+            details.finish(matrices[0])
         if matrices[-1].differs_from(matrices[0]):
             raise ReferenceFailsError(f"run {number} differs from the first: {matrices[-1].differs_from(matrices[0])}")
     return matrices[0]
 
 
-def _advance(progress: Progress, task: TaskID, steps: Steps) -> Callable[[MutantResult], None]:
+def _advance(
+    progress: Progress, task: TaskID, steps: Steps, details: _Details | None
+) -> Callable[[MutantResult], None]:
     def advance(result: MutantResult) -> None:
         progress.advance(task)
         steps()
+        if details is not None and result.kills:
+            details.show(result)
 
     return advance
 
@@ -269,14 +282,29 @@ def _complaints(console: Console, matrix: KillMatrix, options: _Options) -> list
     return found
 
 
-def _details(console: Console, matrix: KillMatrix) -> None:
-    for result in matrix.results:
-        console.print(
-            f"{result.mutant.name}: {number_of(len(result.kills), 'kill')}, {len(result.misblamed)} misblamed"
-        )
+class _Details:
+    """Prints what kills each mutant, once."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._shown: set[str] = set()
+
+    def show(self, result: MutantResult) -> None:
+        """Print the kills of one mutant, and those that blame another clause."""
+        name, kills = result.mutant.name, number_of(len(result.kills), "kill")
+        self._shown.add(name)
+        self._console.print(f"{name}: {kills}, {len(result.misblamed)} misblamed")
         for one in result.kills:
             mark = "  MISBLAMED" if one in result.misblamed else ""
-            console.print(f"    {one.case} {one.verdict} {one.blamed}: {(one.got or '')[:160]}{mark}", markup=False)
+            self._console.print(
+                f"    {one.case} {one.verdict} {one.blamed}: {(one.got or '')[:160]}{mark}", markup=False
+            )
+
+    def finish(self, matrix: KillMatrix) -> None:
+        """Print those that are left."""
+        for result in matrix.results:
+            if result.mutant.name not in self._shown:
+                self.show(result)
 
 
 def _sum_up(console: Console, matrix: KillMatrix, options: _Options, live: int, seconds: float) -> None:

@@ -5,6 +5,7 @@ Each case gets a fresh server, so every case is alone; time moves only when a ca
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable
 
@@ -17,6 +18,8 @@ from wireproof.conformance.player.player import Player
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.service import Peer, Service, Session
 
+logging.getLogger("wireproof.reference_server").addHandler(logging.NullHandler())
+"""What simulated servers log is nothing that whoever runs cases asked for; without a handler it goes to stderr."""
 ServiceFactory = Callable[[VirtualClock], Service]
 FIRST_PORT = 40_000
 HIGH_WATER = 1 << 16

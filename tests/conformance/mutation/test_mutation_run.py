@@ -191,6 +191,37 @@ def test_a_complaint_may_be_a_warning(warned: tuple[str, ...], code: int, monkey
     assert "kills no mutant" not in done.output, "of some mutants only, nothing follows for a case"
 
 
+def test_details_are_printed_as_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: MutationRun, chosen: object, report: Callable[[MutantResult], None], *, live: bool) -> None:
+        report(result(("query/one", "THR-QUERY-6")))
+        report(result())
+        raise ReferenceFailsError("ended before its end")
+
+    monkeypatch.setattr(MutationRun, "kill_matrix", interrupted)
+
+    done = CliRunner().invoke(command, ["throttr", "--mutant", "quota-low-byte", "--details"])
+
+    assert done.exit_code == 1
+    assert "wrong: 1 kill, 0 misblamed\n    query/one fail THR-QUERY-6: x\n" in done.output
+    assert "0 kills" not in done.output, "other segmentations may still kill it"
+
+
+def test_details_name_each_mutant_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed, survivor = result(("one", "THR-QUERY-6")), replace(result(), mutant=LOW_BYTE)
+
+    def ran(self: MutationRun, chosen: object, report: Callable[[MutantResult], None], *, live: bool) -> KillMatrix:
+        report(killed)
+        report(survivor)
+        return matrix(killed, survivor)
+
+    monkeypatch.setattr(MutationRun, "kill_matrix", ran)
+
+    done = CliRunner().invoke(command, ["throttr", "--mutant", "quota-low-byte", "--details"])
+
+    assert done.output.count("wrong: 1 kill") == 1
+    assert done.output.count("quota-low-byte: 0 kills") == 1
+
+
 @pytest.mark.parametrize("is_hungry", [False, True])
 def test_a_server_that_loops_without_end_is_killed(is_hungry: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It awaits nothing, so that no deadline of a play ends it."""
