@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,11 +17,14 @@ from wireproof.fuzz.seed_replay import replayed_seeds
 from wireproof.reference_server.streams import SecurableProtocol, StreamProtocol
 from wireproof.reference_server.tls import PIECE, ServerTls
 
-INSIDE = {
-    name: [one for one in transport_input.seeds(name) if one[1] & transport_input.TLS][:160]
-    for name in ("psrt", "tmqp")
-}
-TARGET = replace(TARGETS["transport"], seeds=lambda name: INSIDE[name])
+
+@cache
+def inside(name: str) -> list[bytes]:
+    """Return seeds that are inside TLS."""
+    return [one for one in transport_input.seeds(name) if one[1] & transport_input.TLS][:160]
+
+
+TARGET = replace(TARGETS["transport"], seeds=inside)
 
 
 @pytest.mark.parametrize("name", ["psrt", "tmqp"])
@@ -36,7 +40,7 @@ def test_a_protocol_without_tls_has_no_seeds_of_it() -> None:
 
 
 def test_a_finding_says_that_it_is_inside_tls() -> None:
-    described = transport_input.described("psrt", INSIDE["psrt"][0])
+    described = transport_input.described("psrt", inside("psrt")[0])
 
     assert " inside TLS; " in described.steps[0]
 
