@@ -13,6 +13,8 @@ from wireproof.protocols import Message
 ANYWHERE = "*"
 AT_END = "nothing more"
 """The field of what came after the last step, though nothing asked for it: it says little of what its case is about."""
+BY_MODEL = "what the document allows after all that was asked"
+"""What was expected where the model of the whole document judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wireproof.conformance.model.outcome import Stopped
+from wireproof.conformance.model.outcome import BY_MODEL, Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
@@ -53,7 +53,7 @@ def allowed(talk: CaseConnections, found: Disagreement | None) -> None:
     """Raise `Stopped` for what no reading of the document allows."""
     if found is not None:
         talk.clause = found.clause or talk.clause
-        raise Stopped(Verdict.FAIL, "what the document allows after all that was asked", found.detail)
+        raise Stopped(Verdict.FAIL, BY_MODEL, found.detail)
 
 
 def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:

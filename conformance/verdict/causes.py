@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wireproof.conformance.model.outcome import AT_END
+from wireproof.conformance.model.outcome import AT_END, BY_MODEL
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.combinations import is_combination
 from wireproof.conformance.verdict.cause_groups import grouped
@@ -103,8 +103,9 @@ class Cause:
 def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
-    What combinations alone show comes after what a case shows that somebody wrote, of a SHOULD as well, and so does
-    what came only after the last step: their clause says little. What decides nothing (`not_required`) is last. Each
+    What combinations alone show, or cases that the model of the document judges, comes after what a case shows whose
+    steps say what is expected, of a SHOULD as well, and so does what came only after the last step: their clause says
+    little. What decides nothing (`not_required`) is last. Each
     record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the run
     or the target ended: nothing is known of them.
     """
@@ -121,6 +122,11 @@ def _rank(cause: Cause) -> tuple[bool, int, bool, bool, int, int, str]:
     shows = cause.records[: cause.shown_by]
     level = min(list(Level).index(Level(one["level"])) for one in shows)
     kind = list(CauseKind).index(cause.kind)
-    is_vague = all(is_combination(one["case"]) or extra_of(one).get("field") == AT_END for one in shows)
+    is_vague = all(_is_vague(one) for one in shows)
     is_optional = level == list(Level).index(Level.MAY)
     return bool(cause.not_required), kind, is_optional, is_vague, level, -len(cause.records), cause.first["case"]
+
+
+def _is_vague(record: Record) -> bool:
+    judged_by_model = is_combination(record["case"]) or record["expected"] == BY_MODEL
+    return judged_by_model or extra_of(record).get("field") == AT_END

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.edits import after, before, edit
+from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.server import Ask, HandlerPatch, changed
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
-from wireproof.mutants.throttr.server.patches import V710, eating_again, with_found
+from wireproof.mutants.throttr.server.patches import V710, V732, eating_again, with_found
 from wireproof.protocols.throttr.requests import Info
 
 __all__ = ["MUTANTS", "info_with"]
@@ -51,6 +51,9 @@ MUTANTS: tuple[ServerMutant, ...] = (
                             "gone = due <= self._state.now and record.key_type == 0",
                             "vars(self._state)['gone'] = vars(self._state).get('gone', 0) + gone"),
            handlers=info_with(counters=lambda reply, ask: reply.counters + vars(ask.state).get("gone", 0))),
+    mutant("info-buffers-set-again", "TOTAL BUFFERS counts a buffer again that is set again.", "INFO-23 INFO-21 INFO-22",
+           first("Store.overwrite", "self.again = vars(self).get('again', 0) + 1"), profiles=V732,
+           handlers=info_with(buffers=lambda reply, ask: reply.buffers + vars(ask.state.store).get("again", 0))),
     mutant("info-keys-up-to-255", "TOTAL KEYS is 255 at most.", "INFO-21",
            handlers=info_with(keys=lambda reply, ask: min(reply.keys, 255))),
     mutant("info-totals-of-others-late", "INFO counts what other connections asked once a second.",

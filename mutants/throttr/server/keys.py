@@ -56,6 +56,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            _folded("key.strip()")),
     mutant("keys-of-2-bytes-either-way", "The order of the bytes of a key of two does not count.", "RECORD-3",
            _folded("min(key, key[::-1]) if len(key) == 2 else key")),
+    mutant("keys-as-text", "Bytes of a key that are no UTF-8 are all the same character.", "RECORD-4 RECORD-3",
+           _folded("key.decode(errors='replace').encode()")),
     mutant("keys-of-7-bits", "Bit 7 of the bytes of a key does not count.", "RECORD-3 RECORD-4",
            _folded("bytes(byte & 0x7F for byte in key)")),
     *(mutant(f"{kind.NAME.lower()}-refuses-255-bytes", f"{kind.NAME} of a key of 255 bytes is refused, as if 254 were the most.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wireproof.conformance.model.outcome import AT_END
+from wireproof.conformance.model.outcome import AT_END, BY_MODEL
 from wireproof.conformance.verdict.causes import CauseKind, causes_of
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.records import Record
@@ -70,6 +70,13 @@ def test_what_somebody_wrote_stands_before_what_combinations_alone_show() -> Non
     written = made("stopped", blamed="C-3", place=("LIST", "rows"), sent=99)
 
     assert grouped(*pairs, written) == [["stopped"], [one["case"] for one in pairs]]
+
+
+def test_what_steps_expect_stands_before_what_the_model_judges() -> None:
+    judged = [{**made(f"judged{at}", blamed="C-2", place=("LIST", "rows")), "expected": BY_MODEL} for at in range(3)]
+    written = made("stopped", blamed="C-3", place=("GET", ""), sent=99)
+
+    assert grouped(*judged, written)[0] == ["stopped"]
 
 
 def test_what_came_after_the_last_step_stands_after_what_a_step_shows() -> None:
