@@ -198,8 +198,13 @@ def _why_not(run: Run, case: Case, outcome: Outcome) -> dict[str, str]:
 
 
 def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int) -> Record:
-    """Return the record of one play."""
+    """Return the record of one play.
+
+    A server that ends, or serves nobody any more, weighs what the clause says that it breaks, in a case of a MAY too.
+    """
     level = level_of(case, suite, run.profile)
+    if outcome.verdict is Verdict.CRASH and outcome.blamed is not None and outcome.blamed in suite.clauses:
+        level = min(level, suite.clauses[outcome.blamed].levels.get(run.profile, level), key=list(Level).index)
     verdict = weigh(outcome, level)
     if verdict is Verdict.CRASH and "hang" in outcome.extra:
         verdict = Verdict.HANG

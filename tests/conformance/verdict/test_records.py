@@ -77,6 +77,15 @@ def test_what_a_may_shows_is_kept_as_observed() -> None:
     assert (found["verdict"], found["observed"], found["guilty"]) == ("pass", "other: refused", None)
 
 
+@pytest.mark.parametrize(("blamed", "level"), [("THR-ROBUSTNESS-1", "SHOULD"), (CLAUSE, "MAY"), (None, "MAY")])
+def test_a_server_that_ends_in_a_case_of_a_may_breaks_what_asks_it_to_stay_up(blamed: str | None, level: str) -> None:
+    clause = next(one.id for one in SUITE.clauses.values() if one.levels.get("7.1.0") is Level.MAY)
+    blamed = clause if blamed == CLAUSE else blamed
+    found = kept(Outcome(Verdict.CRASH, EVENTS, Guilty.TARGET, blamed, 1, 0), level=Level.MAY)
+
+    assert (found["verdict"], found["level"]) == ("crash", level)
+
+
 def test_long_bytes_are_cut_and_say_so() -> None:
     exchange = record(run(), SUITE, make_case(), Outcome(Verdict.PASS, EVENTS), duration_us=1)["exchange"]
 
