@@ -25,13 +25,22 @@ from wireproof.reference_client.registry import driven_protocols
 DRIVERS = ROOT / "docs" / "drivers"
 PAGE = (DRIVERS / "README.md").read_text(encoding="utf-8")
 COMBINATIONS = [(one.name, variant) for one in protocol("throttr").profiles.values() for variant in one.variants]
-TEMPLATES: dict[str, tuple[str, list[str], list[str]]] = {
-    "php": ("php", [], ["php", str(DRIVERS / "php" / "driver.php")]),
-    "go": ("go", ["go", "build", str(DRIVERS / "go" / "driver.go")], []),
-    "java": ("java", [], ["java", str(DRIVERS / "java" / "Driver.java")]),
-    "cpp": ("g++", ["g++", "-pthread", "-std=c++17", str(DRIVERS / "cpp" / "driver.cpp")], []),
+TEMPLATES: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
+    "php": (("php",), [], ["php", str(DRIVERS / "php" / "driver.php")]),
+    "go": (("go",), ["go", "build", "-o", "{built}", str(DRIVERS / "go" / "driver.go")], ["{built}"]),
+    "java": (("java",), [], ["java", str(DRIVERS / "java" / "Driver.java")]),
+    "cpp": (
+        ("g++",),
+        ["g++", "-pthread", "-std=c++17", "-o", "{built}", str(DRIVERS / "cpp" / "driver.cpp")],
+        ["{built}"],
+    ),
+    "csharp": (
+        ("mcs", "mono"),
+        ["mcs", "-warnaserror", "-out:{built}", str(DRIVERS / "csharp" / "Driver.cs")],
+        ["mono", "{built}"],
+    ),
 }
-"""Folder -> (required program, build command, run command; that of what is built where it is empty)."""
+"""Folder -> (required programs, build command, run command); `{built}` is the file that is built."""
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 
@@ -55,13 +64,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder, done = tmp_path_factory.mktemp("drivers"), set[str]()
 
     def build(name: str) -> list[str]:
-        program, build, run = TEMPLATES[name]
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+        programs, build, run = TEMPLATES[name]
+        if missing := [one for one in programs if shutil.which(one) is None]:
+            pytest.skip(f"{missing[0]} is not installed")
+        file = str(folder / name)
         if build and name not in done:
-            subprocess.run([*build[:2], "-o", str(folder / name), *build[2:]], check=True, timeout=120)
+            subprocess.run([one.format(built=file) for one in build], check=True, timeout=120)
             done.add(name)
-        return run or [str(folder / name)]
+        return [one.format(built=file) for one in run]
 
     return build
 
@@ -100,7 +110,7 @@ def test_a_template_runs_as_it_is(name: str, built: Built) -> None:
     assert {"insert", "query", "batch: insert, query", "close", "quit"} <= set(right)
 
 
-@pytest.mark.parametrize("name", ["go", "java", "cpp"])
+@pytest.mark.parametrize("name", ["go", "java", "cpp", "csharp"])
 def test_no_connection_waits_for_another(name: str, built: Built) -> None:
     run = built(name)
     query = {"do": "query", "key": {"hex": "6b"}}
