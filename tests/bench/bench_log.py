@@ -1,13 +1,13 @@
-"""The namechan server's log as ratios in one run: Strong publishes, a replay, and starts.
+"""The namechan server's log as ratios in one run: Strong publishes, starts, and a replay.
 
-`python -m tests.bench.bench_log [--seconds 18] [--messages 1000000] [--folder FOLDER]`.
+`python -m tests.bench.bench_log [--seconds 90] [--messages 1000000] [--folder FOLDER]`.
 
 - Publishes: 1, 16 and 64 publishers at the hook, each of which waits for its `ok`, to one Strong queue. Beside it as
   many threads that insert the same body into an SQLite database in WAL mode, `synchronous=FULL`, a transaction each;
   and one file to which a body is appended and synced. Rounds are short and interleaved, since what an fsync takes
   changes from second to second: medians are shown, of rates and of the ratios within a round.
+- Start: from the command to `listening`, by messages in the log; rounds are interleaved, too.
 - Replay: one subscriber reads all messages of a queue from the beginning; beside it the server's file, read raw.
-- Start: from the command to `listening`, by messages in the log.
 
 The folder must be on the disk that is meant: in memory an fsync costs nothing. No process is left behind.
 """
@@ -37,7 +37,7 @@ from wireproof.reference_server.namechan.store import FILE, Store
 CODEC = Codec.of(V1, "standard")
 BODY = b"x" * 100
 PUBLISHERS = (1, 16, 64)
-ROUNDS, SLICES = 3, 15
+ROUNDS, SLICES, STARTS = 3, 15, 7
 NAME = b"prices"
 SETTINGS = Settings(Delivery.BROADCAST, Persistence.PERSISTENT, Sync.STRONG)
 FRAME = 4 + 1 + 8 + 4 + len(BODY)
@@ -167,41 +167,52 @@ def read_raw(file: Path) -> float:
     return time.perf_counter() - began
 
 
-def bench_replay(folder: Path, messages: int) -> None:
-    """Print start-up times by the size of the log, then the replay of the largest."""
-    sizes = [0, *(size for size in (10_000, 100_000) if size < messages), messages]
-    empty = 0.0
-    print("start, from the command to `listening`, by messages in the log")
-    for size in sizes:
-        there = filled(folder / f"log-{size}", size)
-        times = []
-        for _ in range(ROUNDS):
+def bench_starts(folders: dict[int, Path]) -> None:
+    """Print how long a start takes by the size of the log; rounds are interleaved, as those of the publishes."""
+    rounds: list[dict[int, float]] = []
+    for _ in range(STARTS):
+        found = {}
+        for size, there in folders.items():
             began = time.perf_counter()
-            with served(there) as (port, _):
-                times.append(time.perf_counter() - began)
-                if size == messages and len(times) == ROUNDS:
-                    took = min(replay(port, messages) for _ in range(2))
-        empty = empty or min(times)
+            with served(there):
+                found[size] = time.perf_counter() - began
+        rounds.append(found)
+    print("start, from the command to `listening`, by messages in the log")
+    for size, there in folders.items():
+        took = median(one[size] for one in rounds)
+        ratio = median(one[size] / one[0] for one in rounds)
         stored = (there / FILE).stat().st_size
-        print(f"{size:9,} messages, {stored / 1e6:6.1f} MB: {min(times):.2f} s, ratio {min(times) / empty:.2f} to none")
-    raw = min(read_raw(there / FILE) for _ in range(ROUNDS))
+        print(f"{size:9,} messages, {stored / 1e6:6.1f} MB: {took:.2f} s, ratio {ratio:.2f} to none")
+
+
+def bench_replay(there: Path, messages: int) -> None:
+    """Print how long a replay takes, beside the file read raw in the same round."""
+    rounds = []
+    with served(there) as (port, _):
+        for _ in range(ROUNDS):
+            rounds.append((replay(port, messages), read_raw(there / FILE)))
+    took, raw = (median(column) for column in zip(*rounds, strict=True))
+    ratio = median(one / other for one, other in rounds)
     rate, speed = messages / took, messages * FRAME / took / 1e6
     print(
         f"replay of {messages:,} messages of {len(BODY)} bytes: {took:.1f} s, {rate:,.0f} a second, {speed:.0f} MB/s;"
     )
-    print(f"the file read raw in {raw:.2f} s, ratio {took / raw:.0f}")
+    print(f"the file read raw in {raw:.3f} s, ratio {ratio:.0f}")
 
 
 def main() -> None:
     """Print all of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=18.0, help="how long the publishes may take")
+    parser.add_argument("--seconds", type=float, default=90.0, help="how long the publishes may take")
     parser.add_argument("--messages", type=int, default=1_000_000, help="messages that are replayed")
     parser.add_argument("--folder", type=Path, help="where the logs are; default: the folder of temporary files")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         bench_publishes(Path(folder), given.seconds)
-        bench_replay(Path(folder), given.messages)
+        sizes = [0, *(size for size in (10_000, 100_000) if size < given.messages), given.messages]
+        logs = {size: filled(Path(folder) / f"log-{size}", size) for size in sizes}
+        bench_starts(logs)
+        bench_replay(logs[given.messages], given.messages)
 
 
 if __name__ == "__main__":
