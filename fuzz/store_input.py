@@ -14,7 +14,7 @@ from random import Random
 
 from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
-from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, S, until_due, with_known_id
 from wireproof.fuzz.drawn_requests import RequestDrawing
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
@@ -70,10 +70,12 @@ HOW = ("close", "half", "reset")
 SEED_SIZE, DRAWN_SEEDS = 400, 300
 CHANGED_PLACES = frozenset({1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67})
 """The occurrences of a request, over all conversations, in which each of its fields is changed."""
-AGAIN = 8
-"""Of so many exchanges one is sent again at the instant at which something expires, and once more after it."""
 EXPIRED, CHANGED_SINCE = bytes([UNTIL_DUE | 1 << 3, 1]), bytes([UNTIL_DUE, 2])
 """Waits for the second of the instants ahead, which is the first expiry, and for a nanosecond after the first one."""
+BEFORE_EXPIRY, NEXT_INSTANT = bytes([UNTIL_DUE | 1 << 3, 0]), bytes([UNTIL_DUE, 1])
+"""Waits until a nanosecond before the first expiry, and for the first instant ahead."""
+LONG_AFTER = bytes([WAIT, WAITS.index(61 * S)]) * 2
+"""Waits for more than two minutes."""
 SOON = WAITS.index(250_000_000)
 LINKED = "abcdef"
 """Names of connections of several links: the first one is of the first link, and so on, in turn."""
@@ -348,10 +350,19 @@ def seeds(name: str) -> Iterator[bytes]:
             written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
             asked = b"".join(written)
             yield bytes([number | _small(at + number)]) + asked
-            if at % AGAIN == 0:  # at the instant of expiry, which has not been noticed yet, and soon after it
-                yield bytes([number]) + asked + EXPIRED + asked + bytes([WAIT, SOON]) + asked
-            if at % AGAIN == AGAIN // 2:  # read before what is shown changes, and right after it
-                yield bytes([number]) + asked + asked + CHANGED_SINCE + asked + CHANGED_SINCE + asked
+            if written and at % 2 == 0:
+                yield bytes([number]) + asked + _again(at, asked, written[-1])
+
+
+def _again(number: int, asked: bytes, last: bytes) -> bytes:
+    """Return when an exchange, or its last request, is sent again, and when once more."""
+    ways = (
+        EXPIRED + asked + bytes([WAIT, SOON]) + asked,  # at the expiry, which has not been noticed yet, and soon after
+        BEFORE_EXPIRY + last + NEXT_INSTANT + last,  # a nanosecond before the expiry, and at it
+        asked + CHANGED_SINCE + asked + CHANGED_SINCE + asked,  # before what is shown changes, and right after it
+        LONG_AFTER + last,  # after minutes without a request
+    )
+    return ways[number // 2 % len(ways)]
 
 
 def _small(number: int) -> int:

@@ -10,10 +10,10 @@ import yaml
 from wireproof.conformance.mutation.edit_score import Explanation, SurvivalReason
 from wireproof.fuzz.planted.drawn_faults import PlantedFault, Slip
 
-__all__ = ["FAULTS", "listed_faults", "replaced"]
+__all__ = ["FAULTS", "SECOND_LIST", "listed_faults", "replaced"]
 
-FAULTS = Path(__file__).with_name("listed-faults.yaml")
-"""The list of this project."""
+FAULTS, SECOND_LIST = (Path(__file__).with_name(name) for name in ("listed-faults.yaml", "second-list.yaml"))
+"""The lists of this project."""
 SHARED = frozenset({"codec", "scheduler", "transport"})
 """Parts that no protocol owns."""
 

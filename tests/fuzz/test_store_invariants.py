@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import Any
 
 import pytest
 
+from tests.fuzz.planting import plant
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
@@ -47,6 +49,7 @@ from wireproof.protocols.throttr.requests import (
     Update,
     Whoami,
 )
+from wireproof.reference_server.throttr.record_requests import RecordRequests
 from wireproof.reference_server.throttr.records import Record
 from wireproof.reference_server.throttr.store import Store
 
@@ -230,3 +233,21 @@ def test_counts_of_a_minute_long_ago_are_found(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Record, "roll", roll)
     with pytest.raises(InvariantError, match="reads and 1 writes a minute, 125 s after the last request"):
         play("7.1.0", "uint16", life)
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "old", "new"),
+    [
+        (RecordRequests, "_remaining", "due - left * unit + 1, due, self", "due - left * unit + 1, self"),
+        (Record, "roll", "minute == self.minute + 1", "minute > self.minute"),
+    ],
+    ids=["at the expiry", "after minutes"],
+)
+def test_seeds_ask_again_at_the_expiry_and_long_after(
+    where: Any, name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = [one for one in islice(seeds("throttr"), 2500) if not one[0] & RECORDED]
+    plant(monkeypatch, where, name, old, new)
+
+    with pytest.raises(InvariantError):
+        check_all(some)
