@@ -12,6 +12,8 @@ from contextlib import closing, suppress
 from functools import cache
 from random import Random
 
+from msgspec.structs import replace
+
 from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
 from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, S, until_due, with_known_id
@@ -74,6 +76,8 @@ EXPIRED, CHANGED_SINCE = bytes([UNTIL_DUE | 1 << 3, 1]), bytes([UNTIL_DUE, 2])
 """Waits for the second of the instants ahead, which is the first expiry, and for a nanosecond after the first one."""
 BEFORE_EXPIRY, NEXT_INSTANT = bytes([UNTIL_DUE | 1 << 3, 0]), bytes([UNTIL_DUE, 1])
 """Waits until a nanosecond before the first expiry, and for the first instant ahead."""
+LARGE, LARGE_TIMES = 200, 16
+"""Bytes of a long value, which fit into any width, and how often it is sent."""
 LONG_AFTER = bytes([WAIT, WAITS.index(61 * S)]) * 2
 """Waits for more than two minutes."""
 SOON = WAITS.index(250_000_000)
@@ -352,6 +356,8 @@ def seeds(name: str) -> Iterator[bytes]:
             yield bytes([number | _small(at + number)]) + asked
             if written and at % 2 == 0:
                 yield bytes([number]) + asked + _again(at, asked, written[-1])
+            if written and at % 8 == 1:  # more than a server with low limits lets wait, though nothing waits
+                yield bytes([number | SMALL]) + asked + (written[-1][:1] + _large(context, one.asked[-1])) * LARGE_TIMES
 
 
 def _again(number: int, asked: bytes, last: bytes) -> bytes:
@@ -363,6 +369,12 @@ def _again(number: int, asked: bytes, last: bytes) -> bytes:
         LONG_AFTER + last,  # after minutes without a request
     )
     return ways[number // 2 % len(ways)]
+
+
+def _large(context: FuzzContext, request: Request) -> bytes:
+    """Return a request whose last field of any bytes is long, if it has one."""
+    names = context.blobs(request)
+    return context.encode(replace(request, **{names[-1]: b"l" * LARGE}) if names else request)
 
 
 def _small(number: int) -> int:

@@ -51,6 +51,7 @@ from wireproof.protocols.throttr.requests import (
 )
 from wireproof.reference_server.throttr.record_requests import RecordRequests
 from wireproof.reference_server.throttr.records import Record
+from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.store import Store
 
 S = 10**9
@@ -240,10 +241,16 @@ def test_counts_of_a_minute_long_ago_are_found(monkeypatch: pytest.MonkeyPatch) 
     [
         (RecordRequests, "_remaining", "due - left * unit + 1, due, self", "due - left * unit + 1, self"),
         (Record, "roll", "minute == self.minute + 1", "minute > self.minute"),
+        (
+            ThrottrSession,
+            "flush",
+            'data, self._push_bytes = b"".join(self._pushes), 0',
+            'data = b"".join(self._pushes)',
+        ),
     ],
-    ids=["at the expiry", "after minutes"],
+    ids=["at the expiry", "after minutes", "more than may wait"],
 )
-def test_seeds_ask_again_at_the_expiry_and_long_after(
+def test_seeds_ask_again_at_the_expiry_long_after_and_often(
     where: Any, name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     some = [one for one in islice(seeds("throttr"), 2500) if not one[0] & RECORDED]
