@@ -196,10 +196,14 @@ class Endpoint:
         check_written(self.codec.encode, reading, stream, **forms)
 
     def check_redrawn(self, data: bytes) -> None:
-        """Write a request with another value in one field; the last bytes of the input draw it.
+        """Write a request with another value in one field; which one, the sum of the input draws, so that seeds differ.
 
         Raises `InvariantError`.
         """
+        self.redraw(data[2], crc32(data).to_bytes(4, "big")[:2] + data[3:].ljust(2, b"\0"))
+
+    def redraw(self, which: int, source: bytes) -> None:
+        """Write a request with another value in one field: see `check_redrawn`. Raises `InvariantError`."""
         known = self.known
         if self.is_client or not known:
             return
@@ -216,7 +220,7 @@ class Endpoint:
                 raise
             return None if isinstance(event, EndOfStream) else event
 
-        check_redrawn(self.codec, known[data[2] % len(known)], decode, data[3:].ljust(4, b"\0"))
+        check_redrawn(self.codec, known[which % len(known)], decode, source)
 
     def check_segmentation(self, data: bytes) -> None:
         """Read the stream whole and in pieces and check all invariants of a connection; datagrams one by one.

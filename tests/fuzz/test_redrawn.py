@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from wireproof.fuzz import parser_input
@@ -18,7 +20,7 @@ def redraw_all(name: str) -> None:
     for request in range(0, min(len(endpoint.known), 256), 9):
         for field in range(12):
             for way in range(48):
-                endpoint.check_redrawn(bytes([0, 0, request, field, way]) + b"value")
+                endpoint.redraw(request, bytes([field, way]) + b"value")
 
 
 @pytest.mark.parametrize("name", ["tmqp", "throttr", "psrt", "namechan"])
@@ -33,7 +35,7 @@ def test_a_datagram_in_clear_that_says_it_is_sealed_is_not_judged() -> None:
     for request in range(len(endpoint.known)):
         for field in range(9):
             for value in (0, 1, 3, 252, 253):
-                endpoint.check_redrawn(bytes([0, 0, request, field, value % 6]) + bytes([value]) * 4)
+                endpoint.redraw(request, bytes([field, value % 6]) + bytes([value]) * 4)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,14 @@ def test_a_header_whose_value_is_empty_is_drawn() -> None:
         with pytest.raises(InvariantError, match="read as"):
             redraw_all("tmqp")
     rebuild_codecs("tmqp")
+
+
+def test_seeds_draw_fields_and_values_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = set[tuple[int, int]]()
+    monkeypatch.setattr(
+        parser_input.Endpoint, "redraw", lambda self, which, source: drawn.add((source[0] % 11, source[1] % 12))
+    )
+    for seed in islice(parser_input.seeds("tmqp"), 2000):
+        parser_input.combinations("tmqp")[0].check_redrawn(seed)
+
+    assert len(drawn) == 11 * 12
