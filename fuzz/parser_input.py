@@ -65,8 +65,8 @@ __all__ = [
     "seeds",
 ]
 
-MEANING = frozenset({ErrorCode.BAD_VALUE, ErrorCode.BAD_STATUS})
-"""Errors of a frame that is read well and has values that are not allowed."""
+MEANING = frozenset({ErrorCode.BAD_VALUE, ErrorCode.BAD_STATUS, ErrorCode.FRAME_TOO_LARGE})
+"""Errors of a frame that is read well and has values that are not allowed, or is longer than a server takes it."""
 SHORTEST = 3
 MOST_PENDING = 7
 READ_TWICE = 4

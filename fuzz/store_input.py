@@ -354,7 +354,7 @@ def seeds(name: str) -> Iterator[bytes]:
             written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
             asked = b"".join(written)
             yield bytes([number | _small(at + number)]) + asked
-            if written and at % 2 == 0:
+            if written:
                 yield bytes([number]) + asked + _again(at, asked, written[-1])
             if written and at % 8 == 1:  # more than a server with low limits lets wait, though nothing waits
                 yield bytes([number | SMALL]) + asked + (written[-1][:1] + _large(context, one.asked[-1])) * LARGE_TIMES
@@ -366,9 +366,8 @@ def _again(number: int, asked: bytes, last: bytes) -> bytes:
         EXPIRED + asked + bytes([WAIT, SOON]) + asked,  # at the expiry, which has not been noticed yet, and soon after
         BEFORE_EXPIRY + last + NEXT_INSTANT + last,  # a nanosecond before the expiry, and at it
         asked + CHANGED_SINCE + asked + CHANGED_SINCE + asked,  # before what is shown changes, and right after it
-        LONG_AFTER + last,  # after minutes without a request
     )
-    return ways[number // 2 % len(ways)]
+    return LONG_AFTER + last if number % 2 else ways[number // 2 % len(ways)]  # after minutes without a request
 
 
 def _large(context: FuzzContext, request: Request) -> bytes:

@@ -28,6 +28,13 @@ def test_nothing_is_broken_by_our_codecs(name: str) -> None:
     redraw_all(name)
 
 
+def test_a_password_that_is_longer_than_a_server_takes_is_not_judged() -> None:
+    for endpoint in parser_input.combinations("psrt"):
+        if endpoint.link_name == "control" and not endpoint.is_client:
+            for request in range(len(endpoint.known)):
+                endpoint.redraw(request, bytes([0, 0]) + bytes(b"u" * 1021))
+
+
 def test_a_datagram_in_clear_that_says_it_is_sealed_is_not_judged() -> None:
     endpoints = parser_input.combinations("psrt")
     endpoint = next(one for one in endpoints if not one.is_client and not one.is_stream)

@@ -13,7 +13,17 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_input import EXPIRED, RECORDED, SMALL, check, contexts, seeds
+from wireproof.fuzz.store_input import (
+    BEFORE_EXPIRY,
+    EXPIRED,
+    LARGE,
+    LONG_AFTER,
+    RECORDED,
+    SMALL,
+    check,
+    contexts,
+    seeds,
+)
 from wireproof.fuzz.store_steps import (
     AdvanceStep,
     ConnectStep,
@@ -237,23 +247,18 @@ def test_counts_of_a_minute_long_ago_are_found(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("where", "name", "old", "new"),
+    ("where", "name", "old", "new", "holds"),
     [
-        (RecordRequests, "_remaining", "due - left * unit + 1, due, self", "due - left * unit + 1, self"),
-        (Record, "roll", "minute == self.minute + 1", "minute > self.minute"),
-        (
-            ThrottrSession,
-            "flush",
-            'data, self._push_bytes = b"".join(self._pushes), 0',
-            'data = b"".join(self._pushes)',
-        ),
+        (RecordRequests, "_remaining", "- left * unit + 1, due, self", "- left * unit + 1, self", BEFORE_EXPIRY),
+        (Record, "roll", "minute == self.minute + 1", "minute > self.minute", LONG_AFTER),
+        (ThrottrSession, "flush", "data, self._push_bytes = b", "data, _ = b", b"l" * LARGE),
     ],
     ids=["at the expiry", "after minutes", "more than may wait"],
 )
 def test_seeds_ask_again_at_the_expiry_long_after_and_often(
-    where: Any, name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch
+    where: Any, name: str, old: str, new: str, holds: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    some = [one for one in islice(seeds("throttr"), 2500) if not one[0] & RECORDED]
+    some = [one for one in seeds("throttr") if not one[0] & RECORDED and holds in one]
     plant(monkeypatch, where, name, old, new)
 
     with pytest.raises(InvariantError):
