@@ -96,6 +96,7 @@ def test_what_a_step_blames_binds(name: str, profile: str) -> None:
     [
         ("psrt", "1", "subscribe-answered-for-each", "several", "several/01-subscribe", "PSRT-ROBUSTNESS-10"),
         ("psrt", "1", "bye-without-answer", "bye", "bye/02-bye", "PSRT-BYE-3"),
+        ("tmqp", "doc", "payload-cut", "sizes", "sizes/08-push", "TMQP-SEND_DIRECT-1"),
         ("tmqp", "doc", "headers-lost", "direct", "direct/02-push", "TMQP-SEND_DIRECT-1"),
     ],
 )
@@ -115,6 +116,7 @@ def test_a_wrong_server_is_named(
         ("psrt", "1", "messages-end-at-zero", "publish", "publish/07-push"),
         ("psrt", "1", "unsubscribe-subscribes", "several", "several/04-unsubscribe"),
         ("tmqp", "doc", "respond-to-nobody", "direct", "direct/05-respond"),
+        ("tmqp", "doc", "targets-in-ascii", "sizes", "sizes/01-send_direct"),
         ("tmqp", "doc", "failure-is-ok", "refused", "refused/01-produce"),
         ("tmqp", "doc", "messages-without-source", "broadcast", "broadcast/05-push"),
         ("tmqp", "doc", "pulled-without-content-lost", "pull", ""),
