@@ -55,6 +55,10 @@ class Buffer:
         self.need = 1
         return True
 
+    def release(self) -> None:
+        """Keep nothing of what was decoded, once nothing else is open: a frame may have been large."""
+        self._open(b"")
+
     def drop(self) -> None:
         """Forget everything that was received and not decoded."""
         self.gathered.clear()

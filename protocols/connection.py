@@ -124,6 +124,8 @@ class Connection(ABC):
         return buffer.refill()
 
     def _nothing_more(self) -> EndOfStream | NeedData:
+        if self._buffer.data:
+            self._buffer.release()
         if not self._ended or self._end_given:
             return NEED_DATA
         left = len(self._buffer)

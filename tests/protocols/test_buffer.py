@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from wireproof.protocols import NEED_DATA
 from wireproof.protocols.buffer import Buffer
+from wireproof.protocols.throttr import V732, Codec
+from wireproof.protocols.throttr.connection import ServerConnection
+from wireproof.protocols.throttr.requests import Set
 
 
 def test_a_chunk_is_decoded_where_it_lies() -> None:
@@ -64,3 +68,13 @@ def test_what_is_dropped_is_not_kept() -> None:
     buffer.drop()
 
     assert len(buffer) == 0
+
+
+def test_a_connection_keeps_nothing_of_a_large_frame_that_was_read() -> None:
+    codec = Codec.of(V732, "uint32")
+    connection = ServerConnection(codec)
+    connection.receive_data(codec.encode(Set(4, 30, b"k", bytes(100_000))))
+
+    assert isinstance(connection.next_event(), Set)
+    assert connection.next_event() is NEED_DATA
+    assert (connection._buffer.data, connection.received) == (b"", len(codec.encode(Set(4, 30, b"k", bytes(100_000)))))
