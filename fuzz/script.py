@@ -107,6 +107,10 @@ def size(script: Script) -> int:
     return sum(len(action.data) for action in script if isinstance(action, Write))
 
 
+MOST_PIECES = 256
+"""Pieces of a message that are read one after the other."""
+
+
 class WriteSubstitution(Protocol):
     """Replaces placeholders in writes with tokens that the server sent in this play."""
 
@@ -115,6 +119,9 @@ class WriteSubstitution(Protocol):
 
     def substituted(self, data: bytes) -> bytes:
         """Return `data` with its placeholders replaced."""
+
+    def is_cut_short(self, connection: str) -> bool:
+        """Return whether what came last on a connection is a part of a message, which may hold a token."""
 
 
 def closing(script: Script, trace: Trace) -> ActionGenerator[None]:
@@ -159,7 +166,7 @@ def performing(
         link = action.link if isinstance(action, Open) else ""
         trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown, link))
         if substitution is not None:
-            substitution.see(trace[-1])
+            yield from _followed(action, trace, substitution)
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             open_ones.add(name)
             half.discard(name)
@@ -169,6 +176,19 @@ def performing(
         elif isinstance(action, Shut):
             (half.add if answer.kind is Kind.HALF_CLOSED else open_ones.discard)(name)
     return frozenset(open_ones)
+
+
+def _followed(action: ScriptStep, trace: Trace, substitution: WriteSubstitution) -> ActionGenerator[None]:
+    """Look for tokens in what came; read the rest of a message that comes in pieces, which may hold one."""
+    substitution.see(trace[-1])
+    for _ in range(MOST_PIECES):
+        if not isinstance(action, Read):
+            return
+        if trace[-1].kind is not Kind.RECEIVED or not substitution.is_cut_short(trace[-1].connection):
+            return
+        answer = yield action
+        trace.append(TraceEvent(round(answer.now * 1e6), trace[-1].connection, answer.kind, answer.data))
+        substitution.see(trace[-1])
 
 
 def _is_sensible(action: ScriptStep, is_open: bool, is_half_closed: bool) -> bool:

@@ -84,6 +84,11 @@ class TokenSubstitution:
                 for value in tokens_in(frame.message, self._fields) if frame.sender is Role.SERVER else ():
                     self._values[placeholder(event.connection, len(value))] = value
 
+    def is_cut_short(self, connection: str) -> bool:
+        """Return whether what came last on a connection is a part of a message, which may hold a token."""
+        line = self._lines.get(connection)
+        return line is not None and line.of_server.buffered > 0
+
     def substituted(self, data: bytes) -> bytes:
         """Return `data` with each placeholder replaced by its token."""
         for one, value in self._values.items():

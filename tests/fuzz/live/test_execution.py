@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from wireproof.conformance.model.actions import Open, Shut, Write
-from wireproof.conformance.model.trace import Kind
+from contextlib import suppress
+
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Write
+from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.token_substitution import placeholder
+from wireproof.fuzz.script import performing
 from wireproof.protocols.namechan.requests import Connect, Unsubscribe, Version
+from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
 from wireproof.protocols.throttr.requests import Query
 
 THROTTR = FuzzContext("throttr", "7.3.2", "uint32")
@@ -31,3 +36,25 @@ def test_the_end_after_the_last_reply_is_seen_where_nothing_was_read() -> None:
 
     assert [line.ended for line in play.lines] == [Kind.ENDED]
     assert not list(judged(play))
+
+
+def test_a_token_that_comes_in_pieces_is_read_to_its_end_before_it_is_used() -> None:
+    """A server that writes byte by byte was sent the placeholder as its token, and looked like a wrong one."""
+    psrt, token = FuzzContext("psrt", "1", "standard"), bytes(range(32))
+    asked = psrt.encode(Greeting(0)) + psrt.encode(Login(b"", b""))
+    attached = psrt.encode(DataGreeting(0)) + psrt.encode(Attach(placeholder("a", 32), 5))
+    script = (Open("a"), Write("a", asked), Read("a", 0.1), Open("d", "data"), Write("d", attached))
+    pieces = [b"\xee\xaa\x01\x00" + token[:1], token[1:2], token[2:]]
+    kinds = {Open: Kind.OPENED, Write: Kind.SENT, Read: Kind.RECEIVED}
+    playing, done = performing(script, Trace(), psrt.substitution(script)), list[Action]()
+
+    action = next(playing)
+    with suppress(StopIteration):
+        while True:
+            done.append(action)
+            came = pieces.pop(0) if isinstance(action, Read) else b""
+            action = playing.send(Answer(kinds[type(action)], 0.0, came))
+
+    assert pieces == []
+    assert isinstance(done[-1], Write)
+    assert token in done[-1].data
