@@ -160,11 +160,11 @@ class Pulled:
 
     def _finish(self) -> None:
         """Clear what is left, if that was asked for, and say that the pull is over."""
-        if self._state.rules.loses_one_after_pull and self._sent == self._count:
-            self._queue.take(last=self._is_lifo)
         clear = (header(self._request.headers, b"clear") or b"").strip().lower()
         high, normal = CLEARED.get(clear, (False, False))
         self._queue.clear(high=high, normal=normal)
+        if self._state.rules.loses_one_after_pull and self._sent == self._count:
+            self._queue.take(last=self._is_lifo)
         self._end(b"End")
 
     def _end(self, why: bytes) -> None:

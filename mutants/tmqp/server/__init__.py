@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import by_name
-from wireproof.mutants.tmqp.server import conforming, frames, links, mixed, operations, options, queues, rules, waste
+from wireproof.mutants.tmqp.server import (
+    again,
+    conforming,
+    frames,
+    links,
+    mixed,
+    operations,
+    options,
+    queues,
+    rules,
+    waste,
+)
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
@@ -23,6 +34,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     queues.MUTANTS,
     options.MUTANTS,
     mixed.MUTANTS,
+    again.MUTANTS,
     links.MUTANTS,
     waste.MUTANTS,
     conforming.CONFORMING,
