@@ -5,7 +5,7 @@ from __future__ import annotations
 from wireproof.mutants.edits import Edit, after, around, before, edit, first
 from wireproof.mutants.server import derived, taking
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
-from wireproof.mutants.throttr.server.patches import byte_order, written
+from wireproof.mutants.throttr.server.patches import WIDE, byte_order, written
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr.replies import (
     ChannelsReply,
@@ -152,6 +152,13 @@ MUTANTS: tuple[ServerMutant, ...] = (
                 "self._tail[:held] = shared[:held]",
                 "self._tail += data",
                 "if len(self._tail) < self._need: self.borrowed = len(self._tail); shared[: self.borrowed] = self._tail")),
+    mutant("size-by-its-first-byte", "Where the size of a PUBLISH comes in two pieces its first byte alone counts.",
+           "ROBUSTNESS-6 ROBUSTNESS-8",
+           after("ThrottrSession._answer_any", "self._need = stop",
+                 r"self.is_short = self._tail[:1] == b'\x13' and len(self._tail) == 3"),
+           after("ThrottrSession._take", "data = bytes(self._tail)",
+                 "size = self._state.value_size",
+                 "if vars(self).pop('is_short', False): data = data[:3] + bytes(size - 1) + data[2 + size :]"), variants=WIDE),
     mutant("numbers-big-endian", "All numbers are big-endian.", "FRAMING-1", profile=byte_order(">")),
     mutant("greets-with-00", "A byte 00 is sent to every new connection.", "FRAMING-2",
            after("ThrottrSession.__init__", "self._flows = True", r"write(b'\0')")),

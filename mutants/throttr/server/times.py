@@ -58,6 +58,11 @@ def _given(kind: type[Request]) -> tuple[Edit, ...]:
 
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("update-ttl-wraps-as-signed", "What UPDATE moves a TTL by is kept in 64 bits with a sign.",
+           "TTL-13 UPDATE-25 UPDATE-26 UPDATE-28",
+           edit("RecordRequests.update", "value * KNOWN_UNIT[record.ttl_type]",
+                "(value * KNOWN_UNIT[record.ttl_type] + 2**63) % 2**64 - 2**63"),
+           profiles=V710, variants=("uint32", "uint64")),
     mutant("expires-a-quarter-early", "Records go when three quarters of their time are over.", "EXPIRY-11", CLOCK,
            after(*SCHEDULE, "early = due - (due - self.clock.monotonic_ns()) // 4",
                  "self.clock.call_at(early, lambda: self.records.get(record.key) is record and record.due == due and self.remove(record))")),
