@@ -20,6 +20,13 @@ def _served(ask: Ask) -> Answer:
 
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("login-inherits-subscriptions", "A session of an account has the subscriptions of the one that ended last.",
+           "SUBSCRIBE-19 LOGIN-16",
+           first("state.State.forget",
+                 "vars(self).setdefault('left', {})[client.login] = self.subscriptions.of(client)"),
+           after("ControlRequests.login", "session.client = self._state.clients[client.token] = client",
+                 "left = vars(self._state).get('left', {}).pop(login, ()) if login else ()",
+                 "[self._state.subscriptions.add(client, one) for one in left]")),
     mutant("login-any-password", "The password of an account is not looked at.",
            "LOGIN-6 LOGIN-13 LOGIN-17 ACCOUNT-1 DATAGRAM-8 ACL-17",
            first("Accounts._is_right", "return login in self.users")),

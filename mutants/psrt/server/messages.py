@@ -18,6 +18,8 @@ def _shorter(frame: bytes) -> bytes:
 
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("pushes-by-priority", "Messages that wait for a data socket are written by their priority, the highest first.",
+           "ORDER-3", first("Feed.flush", "self._waiting.sort(key=lambda frame: -frame[1])")),
     mutant("push-len-without-00", "The LEN of a push does not count the 00 after the topic.",
            f"MESSAGE-3 {EVERY} MESSAGE-1 STARTTLS-13", state=pushing(lambda message, state: _shorter(state.codec.encode(message)))),
     mutant("push-priority-7f", "Every push has the priority 7F.",
