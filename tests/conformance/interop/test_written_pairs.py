@@ -57,7 +57,7 @@ def played(
     monkeypatch.setattr(interop_run, "written_scenes", lambda _: found)
     clients = clients_of(name, (driver,) if driver else (), reference=not driver)
     servers = servers_of(name, (server,) if server else (), profile, "standard", reference=not server)
-    interop = Interop(load_suite(name), Spoken(profile, "standard"), 1.0)
+    interop = Interop(load_suite(name), Spoken(profile, "standard"), 5.0)
     asyncio.run(interop.run(clients, servers, lambda pair, one: None))
     (result,) = interop.results
     return result
