@@ -88,13 +88,25 @@ class DurabilityRun:
         with self.open_hook() as connection:
             for one in self.talk.queues:
                 self.known.setdefault(one.name, KnownMessages())
-                connection.send(self.talk.message("beside", queue=b"beside-" + one.name))
+                connection.send(self.talk.message("beside", queue=_beside(one)))
                 connection.receive()
                 connection.send(self.talk.message("create", queue=one.name, **one.settings))
                 message = connection.receive()
                 if message is None or not self.talk.is_ok(message):
                     detail = f"{one.name.decode()} cannot be made: {message}"
                     breaches.append(BrokenPromise("queues", detail, evidence=connection.evidence()))
+        return breaches
+
+    def confused(self) -> list[BrokenPromise]:
+        """Subscribe the queues that no restart keeps, and were made again: none has the topic id of another one."""
+        breaches = []
+        for one in [_beside(one) for one in self.talk.queues]:
+            self.known.setdefault(one, KnownMessages())
+            others = dict(self.topics)
+            breaches += self.read(one, "follow", AT_ONCE)[1]
+            same = [name.decode() for name, topic in others.items() if topic == self.topics.get(one)]
+            detail = f"{one.decode()} has the topic id {self.topics.get(one)}, and so has {', '.join(same)}"
+            breaches += self.witnessed([BrokenPromise("distinct", detail)]) if same else []
         return breaches
 
     def kill(self) -> None:
@@ -176,3 +188,8 @@ class DurabilityRun:
         for one in self.known.values():
             one.seen.clear()
             one.acknowledged.clear()
+
+
+def _beside(queue: TestedQueue) -> bytes:
+    """Return the name of the queue that is made before another one, and that no restart keeps."""
+    return b"beside-" + queue.name

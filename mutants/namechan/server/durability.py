@@ -68,6 +68,8 @@ ROWS = (
     _row("topics", "topic-ids-move", "Topic ids are others in each life.",
          edit("Queue._frame", "Message(number, self.topic, body)", "Message(number, self.topic + __import__('os').getpid(), body)"),
          edit("LineHandlers.subscribe", "reply = Subscribed(queue.topic, queue.name)", "reply = Subscribed(queue.topic + __import__('os').getpid(), queue.name)")),
+    _row("distinct", "counts-what-is-kept", "The next topic id after a restart is counted from the queues that were kept.",
+         edit("state.State._restore", "self._topics = max(self._topics, kept.topic)", "self._topics += 1")),
     _row("topics", "topics-are-renumbered", "Topic ids are counted anew after a restart, without the queues that it ended.",
          edit("state.State._restore", 'for text in self.options["queue"]:', 'for at, one in enumerate(self.queues.values(), 1): one.shown = at', 'for text in self.options["queue"]:'),
          edit("Queue._frame", "Message(number, self.topic, body)", "Message(number, vars(self).get('shown', self.topic), body)"),
