@@ -11,7 +11,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.protocols import Request
 from wireproof.protocols.fields import Raw
 
-__all__ = ["BRIEF_WAITS", "CONNECTIONS", "WAITS", "S", "until_due", "with_known_id"]
+__all__ = ["BRIEF_WAITS", "CONNECTIONS", "WAITS", "until_due", "with_known_id"]
 
 CONNECTIONS = "abcd"
 NEXT = 8

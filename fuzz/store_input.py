@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
-from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, S, until_due, with_known_id
+from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
 from wireproof.fuzz.drawn_requests import RequestDrawing
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
@@ -78,7 +78,7 @@ BEFORE_EXPIRY, NEXT_INSTANT = bytes([UNTIL_DUE | 1 << 3, 0]), bytes([UNTIL_DUE, 
 """Waits until a nanosecond before the first expiry, and for the first instant ahead."""
 LARGE, LARGE_TIMES = 200, 16
 """Bytes of a long value, which fit into any width, and how often it is sent."""
-LONG_AFTER = bytes([WAIT, WAITS.index(61 * S)]) * 2
+LONG_AFTER = bytes([WAIT, WAITS.index(61_000_000_000)]) * 2
 """Waits for more than two minutes."""
 SOON = WAITS.index(250_000_000)
 LINKED = "abcdef"

@@ -7,16 +7,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Breach, Side
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
 from wireproof.conformance.sdk.transports import DriverStartError
+from wireproof.protocols.plain import Plain
 
-__all__ = ["PairedClient"]
+__all__ = ["GRACE", "PairedClient"]
 
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError)
 RESTARTS = 20
+GRACE = 0.3
+"""Seconds for what a client that has answered already did not wait for."""
 
 
 @dataclass(slots=True)
@@ -40,6 +44,18 @@ class PairedClient:
             return Breach(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.HANG, ends=True)
         except DriverMessageError as error:
             return Breach(Side.CLIENT, None, None, f"an answer to `{do}` that is valid", str(error))
+
+    async def connect(
+        self, name: str, proxy: Proxy, plain: Plain, own: Mapping[str, Any] | None = None
+    ) -> DriverAnswer | Breach:
+        """Have it connect through the proxy, with fields of its `own`; return its answer, or what is wrong."""
+        proxy.name = name
+        spoken = {"profile": plain.profile.name, "variant": plain.variant.name}
+        detail = await self.ask("connect", name, {"host": "127.0.0.1", "port": proxy.port, **spoken, **(own or {})})
+        if proxy.refused is None:
+            return detail
+        got = f"it takes no connection: {proxy.refused}"
+        return Breach(Side.SERVER, None, None, "a connection", got, Verdict.CRASH, ends=True)
 
     async def leave(self, connections: Iterable[str]) -> None:
         """End a scene: close its connections, or start a driver again that can do nothing any more."""

@@ -11,13 +11,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from wireproof.conformance.interop.blamed_clauses import Clauses
 from wireproof.conformance.interop.differences import ChosenIds
 from wireproof.conformance.interop.harness import Harness, HarnessError
 from wireproof.conformance.interop.judge import Judge, stream_fault
-from wireproof.conformance.interop.paired_client import PairedClient
+from wireproof.conformance.interop.paired_client import GRACE, PairedClient
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.reference_oracle import ReferenceOracle
@@ -25,7 +24,6 @@ from wireproof.conformance.interop.results import Breach, Side, StepResult
 from wireproof.conformance.interop.scenario import ScenarioStep, Scene, asked_class, marked, request_of, scenes
 from wireproof.conformance.interop.turns import Turns
 from wireproof.conformance.model.trace import Trace
-from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, FailureKind
 from wireproof.conformance.sdk.samples import Samples
@@ -33,9 +31,6 @@ from wireproof.protocols import Push, Reply, Request
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Pairing"]
-
-GRACE = 0.3
-"""Seconds for what a client that has answered already did not wait for."""
 
 
 @dataclass(slots=True)
@@ -114,12 +109,8 @@ class Pairing:
         self.client.driver.take_events()
         for name in scene.connections:
             oracle.open(name)
-            self.proxy.name = name
-            detail = await self.client.ask("connect", name, self._place())
+            detail = await self.client.connect(name, self.proxy, self.plain)
             connection = self.proxy.of(name)
-            if self.proxy.refused is not None:
-                got = f"it takes no connection: {self.proxy.refused}"
-                return Breach(Side.SERVER, None, None, "a connection", got, Verdict.CRASH, ends=True)
             if isinstance(detail, Breach):
                 return detail
             if detail.error is not None or connection is None:
@@ -142,10 +133,6 @@ class Pairing:
         connection.replies.clear()
         first = self.proxy.monitor.report().first
         return stream_fault(first) if first is not None else None
-
-    def _place(self) -> dict[str, Any]:
-        spoken = {"profile": self.plain.profile.name, "variant": self.plain.variant.name}
-        return {"host": "127.0.0.1", "port": self.proxy.port, **spoken}
 
     async def _step(self, step: ScenarioStep, oracle: ReferenceOracle, samples: Samples) -> tuple[Breach | None, bool]:
         """Return what was wrong first, and whether the driver says that it has no such operation."""

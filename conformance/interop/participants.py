@@ -10,7 +10,7 @@ from wireproof.conformance.model.targets import Address, TargetError, listeners_
 from wireproof.conformance.run.processes import module_command
 from wireproof.conformance.run.processes.modules import module_environment
 from wireproof.conformance.run.processes.servers import ServerCommand, ServerProcess, parse_command
-from wireproof.conformance.run.reference_target import features, listener_arguments
+from wireproof.conformance.run.reference_target import datagram_arguments, listener_arguments
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.transports import ProcessTransport, parse_driver
 
@@ -86,8 +86,8 @@ def servers_of(
     """
     words = module_command("wireproof.reference_server", protocol, "--profile", profile, "--variant", variant)
     more = listener_arguments(protocol, DATA)
-    udp = ["--udp"] if "udp" in features(protocol) else []
-    own = ServerParticipant(REFERENCE, None, ServerCommand((*words, *more, *udp), filled=bool(more)), own=True)
+    every = (*words, *more, *datagram_arguments(protocol))
+    own = ServerParticipant(REFERENCE, None, ServerCommand(every, filled=bool(more)), own=True)
     there = listeners_of_each(listeners, len(texts))
     found = [replace(server_of(text), listeners=some) for text, some in zip(texts, there, strict=True)]
     return [*([own] if reference else []), *found]

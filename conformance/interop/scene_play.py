@@ -11,7 +11,7 @@ from typing import Any, cast
 from wireproof.conformance.interop.blamed_clauses import PUSH, Clauses
 from wireproof.conformance.interop.differences import ChosenIds
 from wireproof.conformance.interop.judge import Judge
-from wireproof.conformance.interop.paired_client import PairedClient
+from wireproof.conformance.interop.paired_client import GRACE, PairedClient
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Breach, Side
@@ -36,8 +36,6 @@ __all__ = ["ScenePlay"]
 
 POLL = 0.01
 """Seconds between two looks at what a driver says, while nothing crosses."""
-GRACE = 0.3
-"""Seconds for what a client that has answered already did not wait for, and in which what must not come would come."""
 BY_SERVER = (Kind.ENDED, Kind.RESET)
 
 
@@ -77,13 +75,11 @@ class ScenePlay:
     async def connect(self) -> Breach | None:
         """Have every client of the scene connect; return what is wrong with that."""
         for name, fields in self.scene.clients.items():
-            self.proxy.name = name
-            detail = await self.client.ask("connect", name, self._place(fields))
-            if self.proxy.refused is not None:
-                got = f"it takes no connection: {self.proxy.refused}"
-                return Breach(Side.SERVER, None, None, "a connection", got, Verdict.CRASH, ends=True)
-            if (wrong := self.stream()) is not None or isinstance(detail, Breach):
-                return wrong or cast(Breach, detail)
+            detail = await self.client.connect(name, self.proxy, self.plain, self._own(fields))
+            if self.proxy.refused is None and (wrong := self.stream()) is not None:
+                return wrong
+            if isinstance(detail, Breach):
+                return detail
             if detail.error is not None:
                 ended = any(one.over in BY_SERVER for one in self.proxy.connections if one.client == name)
                 side, why = (Side.SERVER, "it closed; ") if ended else (Side.CLIENT, "")
@@ -172,7 +168,7 @@ class ScenePlay:
         return judge.event(push, event)
 
     async def silent(self, step: Step, name: str) -> Breach | None:
-        """Expect that nothing is pushed to a client."""
+        """Expect that nothing is pushed to a client for as long as is waited for what is late."""
         found = await self._next_push(name, GRACE)
         if found is None:
             return None
@@ -183,15 +179,14 @@ class ScenePlay:
         """Return what the monitor says of the connections of the scene."""
         return self._judge(None).stream()
 
-    def _place(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Return the fields of `connect`."""
+    def _own(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        """Return the fields of `connect` that the scene asks for."""
         known = self.plain.protocol.sdk.connect_fields
         own: dict[str, Any] = {}
         for name, text in fields.items():
             data = self.symbols.data(text)
             own[name] = {"hex": data.hex()} if known[name] == "bytes" else data.decode()
-        spoken = {"profile": self.plain.profile.name, "variant": self.plain.variant.name}
-        return {"host": "127.0.0.1", "port": self.proxy.port, **spoken, **own}
+        return own
 
     def _on(self, client: str, link: str) -> list[ProxiedConnection]:
         return [*self.proxy.all_of(client, link)]

@@ -16,6 +16,7 @@ from wireproof.reference_server.registry import create_service, options_of
 from wireproof.reference_server.service import Service, seeded_ids
 
 __all__ = [
+    "datagram_arguments",
     "driver_check_options",
     "features",
     "keeps_anything",
@@ -114,6 +115,11 @@ def listener_arguments(protocol: str, scratch: Path) -> list[str]:
     return [word for pair in found for word in pair]
 
 
+def datagram_arguments(protocol: str) -> list[str]:
+    """Return the arguments by which such a server takes datagrams, where its protocol has any."""
+    return ["--udp"] if "udp" in features(protocol) else []
+
+
 def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Path) -> list[str]:
     """Return the arguments after `python -m reference_server` for such a server; a certificate is made in `scratch`."""
     words = [protocol, "--profile", profile, "--variant", variant]
@@ -121,8 +127,7 @@ def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Pat
         flag = name.replace("_", "-")
         words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
     words += listener_arguments(protocol, scratch)
-    if "udp" in features(protocol):
-        words.append("--udp")
+    words += datagram_arguments(protocol)
     if "tls" in features(protocol):
         certificate, key = self_signed(scratch)
         words += ["--tls-cert", str(certificate), "--tls-key", str(key)]
