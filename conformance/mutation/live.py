@@ -32,12 +32,14 @@ def run_live(suite: Suite, profile: str, variant: str, mutant: Mutant) -> Mutant
         serve = reference_target.serving_arguments(
             suite.protocol, profile=profile, variant=variant, scratch=Path(folder)
         )
+        beside = reference_target.listeners(suite.protocol, Path(folder))
         server = module_command("wireproof.mutants", *serve, "--mutant", mutant.name)
         play = [
             "test", suite.protocol, "--target-command", f"{shlex.join(server)} --port {{port}}", "--profile", profile,
             "--variant", variant, "-k", " or ".join(mutant.clauses) or "not (none)", "--resource-limits",
             "--segmentation", "whole", "--out", folder, "--quiet",
             *(f"--feature={feature}" for feature in sorted(reference_target.features(suite.protocol))),
+            *(f"--listener={name}=unix://{at}" for name, at in beside.items()),
             *(f"--limit={name}={one.value}" for name, one in suite.parameters.items()),
             *(["--slow"] if _all_are_heavy(suite, mutant) else []),
         ]  # fmt: skip
