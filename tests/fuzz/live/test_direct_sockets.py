@@ -118,7 +118,9 @@ def test_what_one_play_receives_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
         sockets = DirectSockets(address)
         sockets.begin(2.0)
         sockets.perform(Open("a"))
-        answers = [sockets.perform(Read("a", 1.0)) for _ in range(40)]
+        answers = [sockets.perform(Read("a", 1.0))]
+        while answers[-1].kind is Kind.RECEIVED and len(answers) < 10_000:  # one read brings now more, now less
+            answers.append(sockets.perform(Read("a", 1.0)))
         sockets.begin(2.0)
         sockets.perform(Open("a"))
         again = sockets.perform(Read("a", 1.0))
