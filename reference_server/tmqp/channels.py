@@ -23,7 +23,7 @@ class Channels:
         """Create a channel that does not exist; None if there are too many."""
         if len(self._state.channels) >= self._state.options["max_channels"]:
             return None
-        channel = Channel(name, settings)
+        channel = Channel(name, settings, self.remove)
         self._state.channels[channel.key] = channel
         self.events.of_channel(b"ChannelCreated", channel)
         return channel
@@ -49,8 +49,7 @@ class Channels:
         """Remove a member, and a channel that goes when it is empty."""
         channel.leave(client)
         self.events.of_member(b"ClientLeft", channel, client)
-        if channel.settings.destroy_empty and channel.is_idle:
-            self.remove(channel)
+        channel.settle()
 
     def create_queue(self, channel: Channel, number: int, settings: QueueSettings) -> Queue:
         """Create a queue that does not exist."""

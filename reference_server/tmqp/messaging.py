@@ -166,6 +166,7 @@ class Pulled:
         if self._state.rules.loses_one_after_pull and self._sent == self._count:
             self._queue.take(last=self._is_lifo)
         self._end(b"End")
+        self._queue.channel.settle()
 
     def _end(self, why: bytes) -> None:
         client = self._client

@@ -111,6 +111,7 @@ class Queue:
         """Store a message, before all others of its priority or after them."""
         messages = self._high if message.priority else self._normal
         messages[message] = None
+        self.channel.is_used = True
         if first:
             messages.move_to_end(message, last=False)
         self._state.hold(message)
@@ -228,6 +229,7 @@ class Queue:
             self._state.release(message)
             self.counters.timeouts += 1
             self.counters.removed += 1
+            self.channel.settle()
 
     def acknowledged(self, client: Client, id_: bytes, *, negative: bool) -> StoredMessage | None:
         """Follow the acknowledgement of a consumer; return its message, None if none is waited for."""

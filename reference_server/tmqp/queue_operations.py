@@ -89,6 +89,7 @@ class QueueOperations:
             return wrong(self._state, request, session.known, ResultCode.BAD_REQUEST, error)
         queue.change(settings)
         self._channels.events.of_queue(b"QueueUpdated", queue)
+        queue.channel.settle()
         return self._state.answer(request, session.known, ResultCode.OK)
 
     def delete_queue(self, request: DeleteQueue, session: TmqpSession, now: int) -> Answer:
@@ -97,6 +98,7 @@ class QueueOperations:
         if queue is None:
             return refused
         self._channels.remove_queue(queue)
+        queue.channel.settle()
         return self._state.answer(request, session.known, ResultCode.OK)
 
     def clear_queue(self, request: ClearQueue, session: TmqpSession, now: int) -> Answer:
@@ -106,6 +108,7 @@ class QueueOperations:
             return refused
         high, normal = (header(request.headers, name) == YES for name in (b"priority-messages", b"messages"))
         queue.clear(high=high, normal=normal)
+        queue.channel.settle()
         return self._state.answer(request, session.known, ResultCode.OK)
 
     def list_queues(self, request: ListQueues, session: TmqpSession, now: int) -> Answer:

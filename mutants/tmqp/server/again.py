@@ -56,7 +56,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("unsubscribes-every-queue", "The end of a subscription to MessageProduced of a queue ends those of the channel's other queues.", "EVENT-2 NOTIFICATION-6",
            edit("Events.unsubscribe", "if key in client.events:", "for key in [one for one in client.events if one[:2] == key[:2]]:")),
     mutant("channel-options-survive", "A channel that is created anew has the options of the one that was deleted.", "CREATE_CHANNEL-6 CREATE_CHANNEL-1 JOIN-1",
-           edit("Channels.create", "channel = Channel(name, settings)", "channel = Channel(name, vars(self._state).setdefault('kept', {}).setdefault(name.lower(), settings))"), profiles=DOC),
+           edit("Channels.create", "Channel(name, settings, ", "Channel(name, vars(self._state).setdefault('kept', {}).setdefault(name.lower(), settings), "), profiles=DOC),
     mutant("refused-forgets", "When a client that was refused for its id has gone, the one that has the id is not found.", "HELLO-7 SEND_DIRECT-1",
            edit("Handshake._refused", "if rules.reports_duplicate_clients:", "session.tried = id_.strip()", "if rules.reports_duplicate_clients:"),
            first("TmqpSession.connection_lost", "if not self.closed and self.client is None: self.state.clients.pop(vars(self).get('tried'), None)"), profiles=DOC),

@@ -132,6 +132,7 @@ class Deliveries:
             if item in some:
                 some.remove(item)
         queue.counts["TimeoutMessages"] += 1
+        self._world.settle(queue.channel)
 
     def clear(self, queue: ModelQueue, *, high: bool = True, normal: bool = True) -> None:
         """Drop what is stored."""
@@ -153,6 +154,7 @@ class Deliveries:
     def _store(self, queue: ModelQueue, item: Item, *, first: bool = False) -> None:
         some = queue.high if item.frame.high_priority else queue.normal
         some.insert(0 if first else len(some), item)
+        queue.channel.is_used = True
         ms = queue.ms("MessageTimeout")
         item.expires = self._world.after(ms, item.produced) if ms else None
 

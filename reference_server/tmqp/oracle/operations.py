@@ -97,6 +97,7 @@ class ModelOperations:
 
     def __init__(self, world: World, codec: Codec, deliveries: Deliveries, notices: Notices) -> None:
         self._world, self._codec, self._deliveries, self._notices = world, codec, deliveries, notices
+        world.remove = self._remove
         self.handlers: Mapping[type, Handler] = {
             CreateChannel: self._create_channel,
             DeleteChannel: self._delete_channel,
@@ -179,6 +180,7 @@ class ModelOperations:
                 self._expect_answer(client, request, ResultCode.LIMIT_EXCEEDED, clause=4)
                 return
             channel.members.append(client)
+            channel.is_used = True
             self._notices.member(b"ClientJoined", channel, client)
             for queue in list(channel.queues.values()):
                 self._deliveries.drain(queue)
@@ -196,12 +198,7 @@ class ModelOperations:
         """Follow that a client is no member any more."""
         channel.members.remove(client)
         self._notices.member(b"ClientLeft", channel, client)
-        queues = list(channel.queues.values())
-        if channel.options.get("DestroyWhenEmpty") and not channel.members:
-            if any(one.is_vague for one in queues):
-                self._world.is_lost = True
-            elif not any(one.stored for one in queues):
-                self._remove(channel)
+        self._world.settle(channel)
 
     def _create_queue(self, client: ModelClient, request: RequestFrame) -> None:
         number, channel = number_in(first_header(request, b"queue-id")), self._world.channel(request.target)
@@ -255,6 +252,7 @@ class ModelOperations:
         queue.options, queue.given = made[0], made[1] | queue.channel.given
         self._deliveries.change(queue)
         self._notices.queue(b"QueueUpdated", queue)
+        self._world.settle(queue.channel)
         self._expect_answer(client, request, ResultCode.OK)
 
     def _delete_queue(self, client: ModelClient, request: RequestFrame) -> None:
@@ -262,6 +260,7 @@ class ModelOperations:
         if queue is not None:
             del queue.channel.queues[queue.number]
             self._notices.queue(b"QueueRemoved", queue)
+            self._world.settle(queue.channel)
             self._expect_answer(client, request, ResultCode.OK)
 
     def _list_queues(self, client: ModelClient, request: RequestFrame) -> None:

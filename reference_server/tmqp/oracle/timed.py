@@ -41,6 +41,7 @@ class Times:
         for early, _, queue, _ in self._due():
             if early <= now and queue is not None:
                 queue.is_vague = True
+                self._world.settle(queue.channel)
                 for line in self._lines.values():
                     for one in line.due:
                         one.is_certain = one.is_certain and one.queue is not queue

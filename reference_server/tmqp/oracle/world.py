@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message
@@ -164,6 +165,8 @@ class ModelChannel:
     given: set[str]
     members: list[ModelClient] = field(default_factory=list)
     queues: dict[int, ModelQueue] = field(default_factory=dict)
+    is_used: bool = False
+    """Whether it has had a member or a stored message."""
 
     @property
     def key(self) -> bytes:
@@ -191,6 +194,8 @@ class World:
     clients: list[ModelClient] = field(default_factory=list)
     channels: dict[bytes, ModelChannel] = field(default_factory=dict)
     subscriptions: list[tuple[Key, ModelClient]] = field(default_factory=list)
+    remove: Callable[[ModelChannel], None] | None = None
+    """Removes a channel with its queues."""
 
     def client(self, id_: bytes) -> ModelClient | None:
         """Return the client of an id."""
@@ -199,6 +204,17 @@ class World:
     def channel(self, name: bytes) -> ModelChannel | None:
         """Return the channel of a name."""
         return self.channels.get(name.lower())
+
+    def settle(self, channel: ModelChannel) -> None:
+        """Let a channel go whose options say so and that is empty: a member left, or a stored message is gone."""
+        is_there = self.channels.get(channel.key) is channel
+        if not (channel.options.get("DestroyWhenEmpty") and is_there and channel.is_used) or channel.members:
+            return
+        queues = list(channel.queues.values())
+        if any(one.is_vague for one in queues):
+            self.is_lost = True
+        elif self.remove is not None and not any(one.stored for one in queues):
+            self.remove(channel)
 
     def after(self, ms: int, since: int | None = None) -> tuple[int, int]:
         """Return when a time of `ms` is over that began at `since`, now by default: not before, and at the latest."""
