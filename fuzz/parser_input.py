@@ -123,7 +123,7 @@ class Endpoint:
     def _decoders(self) -> tuple[Decoder, ...]:
         """Decoders of the first frame: of a server; or of a client without pending request, then for each one."""
         waits = [()] if not self.is_client else [(), *((one,) for one in self.known)]
-        return tuple(self.connection(pending)._decode for pending in waits)
+        return tuple(self.connection(pending)._decode_next for pending in waits)
 
     def check_frame(self, data: bytes) -> None:
         """Decode the first frame only, without a connection; one time of four also read the stream twice.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 import msgspec
 
 from wireproof.protocols.buffer import Buffer
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
-from wireproof.protocols.frames import Decoder, FrameContext, shown
+from wireproof.protocols.frames import FrameContext, shown
 from wireproof.protocols.messages import Message, Request
 
 MINIMUM_FRAME_LIMIT = 1024
@@ -44,12 +44,11 @@ Event = Message | EndOfStream | NeedData
 class Connection(ABC):
     """What is common to all connections: the buffer, the end of the stream, the translation of errors."""
 
-    def __init__(self, decode: Decoder, max_frame: int) -> None:
+    def __init__(self, max_frame: int) -> None:
         if not isinstance(max_frame, int) or max_frame < MINIMUM_FRAME_LIMIT:
             raise LocalProtocolError(
                 ErrorCode.BAD_VALUE, f"max_frame: expected at least {MINIMUM_FRAME_LIMIT}, got {shown(max_frame)}"
             )
-        self._decode = decode
         self._buffer = Buffer()
         self._context = FrameContext(max_frame)
         self._ended = False
@@ -97,12 +96,12 @@ class Connection(ABC):
     def next_event(self) -> Event:
         """Return the next message, an `EndOfStream` (once), or `NEED_DATA`; raises `RemoteProtocolError`."""
         if self._error is not None:
-            raise self._error.with_traceback(None)
+            raise self._error.anew()
         buffer = self._buffer
         while buffer.at < buffer.end or self._refill():
             at = buffer.at
             try:
-                message, stop = self._decode(buffer.data, at, buffer.end, self._context)
+                message, stop = self._decode_next(buffer.data, at, buffer.end, self._context)
             except MalformedFrameError as error:
                 raise self._fail(error) from None
             if message is None:
@@ -111,7 +110,7 @@ class Connection(ABC):
             buffer.at = stop
             self.span = (buffer.base + at, buffer.base + stop)
             self._accept(message)
-            return cast(Message, message)
+            return message
         return self._nothing_more()
 
     def _refill(self) -> bool:
@@ -139,7 +138,7 @@ class Connection(ABC):
         self._error = RemoteProtocolError(error.code, error.message, offset=offset, clause=self._clause(error.code))
         self._buffer.drop()
         self._failed()
-        return self._error
+        return self._error.anew()
 
     @abstractmethod
     def send(self, message: Message) -> bytes:
@@ -148,6 +147,13 @@ class Connection(ABC):
     def follow(self, message: Message) -> None:
         """Take `message` as sent, of which no bytes are needed; raises as `send` does."""
         self.send(message)
+
+    @abstractmethod
+    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+        """Decode what comes next where this side stands; see `wireproof.protocols.frames.Decoder`.
+
+        A method, not an attribute: a connection that held its own method would be a cycle, which is seldom freed.
+        """
 
     @abstractmethod
     def _accept(self, message: Message) -> None:

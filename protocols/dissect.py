@@ -160,7 +160,7 @@ class Direction:
             try:
                 event = self._reader.next_event()
             except RemoteProtocolError as error:
-                self.error = self.error or _alone(error)
+                self.error = self.error or error.anew()
                 self.is_stopped = self._is_stream
                 continue
             if isinstance(event, Message):
@@ -176,15 +176,6 @@ class Direction:
         frame = Frame(self.sender, message, span, chunks[0][1], request)
         self.frames.append(frame)
         return frame
-
-
-def _alone(error: RemoteProtocolError) -> RemoteProtocolError:
-    """Return an error without the calls in which it was raised: they refer to all that was read, and that to the error.
-
-    Nothing of it would be freed before the garbage collector looks for cycles, which it does seldom.
-    """
-    error.__context__ = None
-    return error.with_traceback(None)
 
 
 def _every(frame: Frame) -> bool:

@@ -54,6 +54,13 @@ class LocalProtocolError(ProtocolError):
 class RemoteProtocolError(ProtocolError):
     """Raised by `next_event` when the peer broke the protocol; nothing after it can be framed, so close."""
 
+    def anew(self) -> RemoteProtocolError:
+        """Return another one that says the same, for who keeps it: one that was raised keeps the calls it left.
+
+        They refer to all that was read, and often to who keeps the error: a cycle, which is seldom freed.
+        """
+        return RemoteProtocolError(self.code, self.message, offset=self.offset, clause=self.clause)
+
 
 class MalformedFrameError(ProtocolError):
     """Raised by a decoder that met bytes it cannot frame, `at` bytes into what it was given.

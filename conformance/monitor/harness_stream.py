@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+from weakref import WeakMethod
 
 from wireproof.conformance.model.intended import Intended, IntendedFrame
 from wireproof.conformance.model.violation import MISREAD, NOT_INTENDED
@@ -38,6 +39,20 @@ def writes_back(codec: Codec, message: Message, data: bytes) -> bool:
     return written == data or (is_other_form is not None and is_other_form(message, written))
 
 
+def _counts_by(stream: HarnessStream) -> Callable[[Frame], bool]:
+    """Return what a dissection asks of each request; it does not keep the stream, which keeps the dissection.
+
+    Otherwise all that crossed would stay until the collector of cycles looks for it, which it does seldom.
+    """
+    counts = WeakMethod(stream.counts)
+
+    def counts_there(frame: Frame) -> bool:
+        there = counts()
+        return there is not None and there(frame)
+
+    return counts_there
+
+
 class HarnessStream:
     """Follows what the harness sends on one connection, until there is a `fault`."""
 
@@ -45,7 +60,7 @@ class HarnessStream:
         """`account` says what was intended; None: nobody knows. `replies` reads what the target sends."""
         self._link = link
         self._codec = codec
-        self.dissection = Dissection(link, codec, client=replies, counts=self._counts)
+        self.dissection = Dissection(link, codec, client=replies, counts=_counts_by(self))
         """Both directions; a request counts while it is what was intended."""
         self._intended = IntendedStream(intended.frames) if intended is not None else None
         self._account = intended
@@ -141,7 +156,7 @@ class HarnessStream:
         described = "the bytes sent are not those the player gave to the driver"
         return None if offset is None else HarnessFault(offset, NOT_INTENDED, described)
 
-    def _counts(self, frame: Frame) -> bool:
+    def counts(self, frame: Frame) -> bool:
         """Compare a request with what was intended; say whether its reply is due and what follows may be read."""
         (first, stop), request = frame.span, frame.message
         if self._intended is not None:

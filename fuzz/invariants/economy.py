@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.protocols import Connection
+from wireproof.protocols import Connection, Message
 from wireproof.protocols.frames import FrameContext
 
 __all__ = ["check_want", "counted", "measured"]
@@ -30,12 +30,12 @@ class _Counted:
     """Wraps a connection's decoder and counts the bytes that it is shown for the first time."""
 
     def __init__(self, connection: Connection) -> None:
-        self._decode = connection._decode
+        self._decode = connection._decode_next
         self._shown: bytes = b""
         self.opened = 0
-        connection._decode = self
+        connection._decode_next = self  # type: ignore[method-assign]
 
-    def __call__(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[object, int]:
+    def __call__(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         if data is not self._shown:
             self._shown, self.opened = data, self.opened + len(data)
         message, stop = self._decode(data, at, end, context)

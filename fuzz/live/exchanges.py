@@ -30,7 +30,7 @@ class PlayedConnection:
     ended: Kind | None = None
     """How it ended: by the target, or by the script (HALF_CLOSED, CLOSED)."""
     lost: bool = False
-    """Whether a write was not sent completely: how much of it arrived is unknown."""
+    """Whether a write was not sent completely, or not all was read: how much arrived, or came, is unknown."""
     last: Kind | None = None
     """The result of the latest read."""
     _chunks: list[tuple[Role | None, bytes]] = field(default_factory=list)

@@ -61,7 +61,7 @@ def _take_the_rest(name: str, trace: FollowedTrace, patience: float) -> ActionGe
     line, wait = trace.now[name], 0.0
     for _ in range(MOST_READS):
         answer = yield Read(name, wait)
-        if answer.kind is not Kind.SILENT:
+        if answer.kind is not Kind.SILENT or answer.data:
             _keep(trace, name, answer)
         if answer.kind is not Kind.RECEIVED:
             break

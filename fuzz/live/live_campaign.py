@@ -217,6 +217,7 @@ class Campaign:
             if (found := self._found_in(play)) is not None:
                 yield found
             self._restart_if_needed(play)
+            del play, found  # a play may hold megabytes of answers, which take several times as much once decoded
             self._report_progress()
         yield from self._measured_last()
 

@@ -6,7 +6,6 @@ waits for an answer; where none does, it says why the server closes, or what bec
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import deque
 
 from wireproof.protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
@@ -30,7 +29,7 @@ class NamechanConnection(Connection):
     requests = LINES
 
     def __init__(self, codec: Codec, role: Role, max_frame: int) -> None:
-        super().__init__(self._decode_next, max_frame)
+        super().__init__(max_frame)
         self.codec = codec
         self.role = role
         self._machine: StateMachine[State, Move] = StateMachine(self.table, role, State.NEW)
@@ -39,10 +38,6 @@ class NamechanConnection(Connection):
     def state(self) -> State:
         """Where the connection stands in its table."""
         return self._machine.state
-
-    @abstractmethod
-    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        """Decode what comes next where this side stands; see `wireproof.protocols.frames.Decoder`."""
 
     def _asked(self, request: Message) -> None:
         """Follow a request that was sent or read."""

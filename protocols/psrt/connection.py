@@ -6,7 +6,6 @@ after a PUBLISH_REPL before it has answered, because the answer decides what fol
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping
 from typing import cast
@@ -42,7 +41,7 @@ class PsrtConnection(Connection):
     requests: tuple[type[Request], ...] = CONTROL
 
     def __init__(self, codec: Codec, role: Role, max_frame: int) -> None:
-        super().__init__(self._decode_next, max_frame)
+        super().__init__(max_frame)
         self.codec = codec
         self.role = role
         self._machine: StateMachine[State, Move] = StateMachine(self.table, role, State.NEW)
@@ -73,10 +72,6 @@ class PsrtConnection(Connection):
     def end_requests(self) -> None:
         """Say that this client sends no more requests."""
         self._machine.move(Move.END_OF_REQUESTS)
-
-    @abstractmethod
-    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        """Decode what comes next where this socket stands; see `wireproof.protocols.frames.Decoder`."""
 
     def _asked(self, request: Request) -> None:
         """Follow a request that was sent or read."""

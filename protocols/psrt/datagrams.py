@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import deque
 from typing import cast
 
@@ -22,7 +21,7 @@ class _Datagrams(Connection):
     """What came, datagram by datagram; offsets count the bytes of all of them."""
 
     def __init__(self, codec: Codec, max_frame: int) -> None:
-        super().__init__(self._decode_whole, max_frame)
+        super().__init__(max_frame)
         self.codec = codec
         self._came: deque[bytes] = deque()
         self._read = 0
@@ -61,17 +60,14 @@ class _Datagrams(Connection):
         data, start = self._came.popleft(), self._read
         self._read += len(data)
         try:
-            message, _ = self._decode(data, 0, len(data), self._context)
+            decoded, _ = self._decode_next(data, 0, len(data), self._context)
         except MalformedFrameError as error:
             clause = self._clause(error.code)
             raise RemoteProtocolError(error.code, error.message, offset=start + error.at, clause=clause) from None
         self.span = (start, self._read)
+        message = cast(Message, decoded)  # a datagram is whole
         self._accept(message)
-        return cast(Message, message)
-
-    @abstractmethod
-    def _decode_whole(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
-        """Decode one datagram; raises `MalformedFrameError`."""
+        return message
 
     def _accept(self, message: Message) -> None:
         pass
@@ -119,7 +115,7 @@ class DatagramClient(_Datagrams):
     def end_requests(self) -> None:
         """Datagrams have no end that could be reported."""
 
-    def _decode_whole(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
+    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         return self.codec.decode(DatagramReply, data), end
 
     def _accept(self, message: Message) -> None:
@@ -138,5 +134,5 @@ class DatagramServer(_Datagrams):
             raise self.codec.no_such(message, "reply to a datagram")
         return self.codec.encode(message)
 
-    def _decode_whole(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
+    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         return self.codec.decode_datagram(data), end

@@ -12,7 +12,7 @@ from typing import cast
 
 from wireproof.protocols.connection import DEFAULT_FRAME_LIMIT, Connection, EndOfStream
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from wireproof.protocols.frames import Decoder, FrameContext
+from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Message, Push, Request
 from wireproof.protocols.states import Role, StateMachine
 from wireproof.protocols.throttr.codec import Codec
@@ -23,8 +23,8 @@ from wireproof.protocols.throttr.states import TABLE, Move, State
 class ThrottrConnection(Connection):
     """One side of a connection under one codec."""
 
-    def __init__(self, codec: Codec, role: Role, decode: Decoder, max_frame: int) -> None:
-        super().__init__(decode, max_frame)
+    def __init__(self, codec: Codec, role: Role, max_frame: int) -> None:
+        super().__init__(max_frame)
         self.codec = codec
         self.role = role
         self._machine: StateMachine[State, Move] = StateMachine(TABLE, role, State.OPEN)
@@ -57,7 +57,7 @@ class ClientConnection(ThrottrConnection):
     """The client's side: sends requests, reads replies and pushes."""
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
-        super().__init__(codec, Role.CLIENT, self._decode_message, max_frame)
+        super().__init__(codec, Role.CLIENT, max_frame)
         self.ambiguous_at: int | None = None
         """The offset in the server's stream of the last byte that may lead a push and was read as a reply's (T37)."""
         self._sent = self._replied = 0
@@ -89,7 +89,7 @@ class ClientConnection(ThrottrConnection):
         if self._buffer:
             self._asked_at.update(dict.fromkeys(range(first, self._sent), self._buffer.offset + len(self._buffer)))
 
-    def _decode_message(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         push = self.codec.pushes[data[at]]
         request = self._pending[0] if self._pending else None
         if push is not None:
@@ -125,7 +125,10 @@ class ServerConnection(ThrottrConnection):
     """The server's side: reads requests, sends replies in their order and pushes at any time."""
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
-        super().__init__(codec, Role.SERVER, codec.decode_request, max_frame)
+        super().__init__(codec, Role.SERVER, max_frame)
+
+    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+        return self.codec.requests[data[at]](data, at, end, context)
 
     def next_requests(self) -> list[Request]:
         """Return every whole request that is there; what stops the run (error, end) is reported by `next_event`."""

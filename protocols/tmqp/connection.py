@@ -5,7 +5,6 @@ Both sides begin with eight bytes; then every message is a frame. A client may s
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from wireproof.protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
@@ -56,7 +55,7 @@ class TmqpConnection(Connection):
     """One side of a connection under one codec."""
 
     def __init__(self, codec: Codec, role: Role, max_frame: int) -> None:
-        super().__init__(self._decode_next, max_frame)
+        super().__init__(max_frame)
         self.codec = codec
         self.role = role
         self._machine: StateMachine[State, Move] = StateMachine(TABLE, role, State.NEW)
@@ -73,10 +72,6 @@ class TmqpConnection(Connection):
         early = buffer.data[buffer.at : buffer.end] + bytes(buffer.gathered)
         buffer.drop()
         return early
-
-    @abstractmethod
-    def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        """Decode what comes next where this side stands; see `wireproof.protocols.frames.Decoder`."""
 
     def _asked(self, request: Message) -> None:
         """Follow a request that was sent or read."""

@@ -76,7 +76,7 @@ MUTANTS = (
     mutant("answers-mixed-up", "With three requests under way the answers are mixed up.", "ROBUSTNESS-25",
            first("Link._answer", "if len(self._waiting) > 2: self._waiting.rotate(-1)")),
     mutant("leftovers-kept", "Bytes after an answer are taken for the next one.", "CLIENT-7",
-           first("ClientConnection._decode_message",
+           first("ClientConnection._decode_next",
                  "if not self._pending and self.codec.pushes[data[at]] is None: return None, end - at + 1")),
     mutant("bare-answer-is-a-push", "An answer without status byte that begins with 03 is read as a push.", "PUSH-16",
            first("ClientConnection._is_bare_reply", "return False"), profiles=("7.1.0",)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from tests.conformance.traced_conversation import THROTTR, TICK, TracedConversation
@@ -382,3 +385,18 @@ def test_events_of_connections_that_were_never_opened_are_passed_over() -> None:
     del conversation.trace[0]
 
     assert conversation.report().connections == ()
+
+
+def test_a_monitor_is_freed_without_the_collector_of_cycles() -> None:
+    """What reads the harness's bytes kept what reads both directions, and was kept by it: whole plays in a campaign."""
+    monitor = Monitor(THROTTR, "7.1.0", "uint16")
+    for event in TracedConversation().sends(ASK).comes(FOUND).sends_by_hand("ff").happens(Kind.RESET).trace:
+        monitor.feed(event)
+    seen = weakref.ref(monitor._connections[0]._harness)
+
+    gc.disable()
+    try:
+        del monitor
+        assert seen() is None
+    finally:
+        gc.enable()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
+from wireproof.conformance.drivers.simulation import carried_out
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.execution import playing
+from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.oracles import judged
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated import new_server, simulated
 from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import performing
 from wireproof.protocols.namechan.requests import Connect, Unsubscribe, Version
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
-from wireproof.protocols.throttr.requests import Query
+from wireproof.protocols.throttr.requests import Insert, Query
 
 THROTTR = FuzzContext("throttr", "7.3.2", "uint32")
 
@@ -58,3 +62,22 @@ def test_a_token_that_comes_in_pieces_is_read_to_its_end_before_it_is_used() -> 
     assert pieces == []
     assert isinstance(done[-1], Write)
     assert token in done[-1].data
+
+
+def test_of_a_connection_that_is_read_no_further_nothing_is_required() -> None:
+    """A play that took too much was told as a reset by the server, after a part of a reply."""
+    server, reads = new_server(THROTTR), list[Answer]()
+
+    def perform(action: Action) -> Answer:
+        if not isinstance(action, Read) or action.connection != "a":
+            return server.perform(action)
+        reads.append(server.perform(action) if not reads else Answer(Kind.SILENT, 0.0, b"nothing more is read"))
+        return replace(reads[-1], data=reads[-1].data[:-1]) if len(reads) == 1 else reads[-1]
+
+    script = (Open("a"), Write("a", THROTTR.encode(Insert(1, 4, 60, b"k")) + THROTTR.encode(Query(b"k"))))
+    trace = carried_out(playing(script, THROTTR, patience=1.0), perform)
+    play = Play(script, trace, THROTTR, 1.0)
+
+    assert len(reads) > 1
+    assert play.lines[0].lost
+    assert not list(judged(play))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import subprocess
 import sys
 import time
+import weakref
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +32,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script, from_json
+from wireproof.protocols import protocol
 from wireproof.protocols.throttr.requests import Insert, List
 
 SCHEMA = ROOT / "reports" / "schema" / "finding.schema.json"
@@ -305,3 +308,35 @@ def test_a_server_that_answers_with_large_tables_is_emptied_before_its_time() ->
             played.begin_with([script])
             list(played.run())
         assert target.reasons == reasons
+
+
+class Remembering(SimulatedTarget):
+    """Notes which plays are still there when the next one begins."""
+
+    def __init__(self, context: FuzzContext) -> None:
+        super().__init__(context)
+        self.plays = list[weakref.ref[Play]]()
+        self.kept = 0
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        """Play in simulation."""
+        self.kept += sum(one() is not None for one in self.plays)
+        play = super().play(script, patience=patience)
+        self.plays.append(weakref.ref(play))
+        return play
+
+
+@pytest.mark.parametrize("name", ["throttr", "psrt"])
+def test_a_play_is_freed_before_the_next_one(name: str) -> None:
+    """A play may hold megabytes of answers: what one kept took hundreds of megabytes until cycles were looked for."""
+    spoken = protocol(name)
+    context = FuzzContext(name, spoken.default_profile, spoken.default_variant)
+    gc.disable()
+    try:
+        with Remembering(context) as target:
+            list(live_campaign.Campaign(target, seed=1, limits=live_campaign.CampaignLimits(runs=120)).run())
+    finally:
+        gc.enable()
+
+    assert len(target.plays) >= 120
+    assert target.kept == 0
