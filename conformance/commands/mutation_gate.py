@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from wireproof.conformance.model.wording import number_of
-from wireproof.conformance.mutation.gate import EVERY, GateResult, run_gate
+from wireproof.conformance.mutation.gate import GateResult, run_gate, stride_of
 from wireproof.conformance.mutation.last_kills import read_last_kills, shipped_kills, write_last_kills
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.mutants.mutant import Mutant
@@ -65,7 +65,7 @@ def _print_samples(console: Console, run: MutationRun, results: Sequence[GateRes
         played = sum(one.played for one in variants)
         console.print(
             f"sampled: {played} of {len(variants) * cases} plays on {number_of(len(variants), 'conforming variant')} "
-            f"(every {EVERY}th case on each); blame and cases that kill no mutant are left to the full matrix"
+            f"(one of {stride_of(len(variants))} cases on each); blame and cases that kill no mutant are left to the full matrix"
         )
     if live:
         console.print(f"left out: {number_of(live, 'mutant')} that only a process of their own shows (--live)")

@@ -22,10 +22,10 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.mutants.mutant import Mutant
 from wireproof.reference_server.clock import VirtualClock
 
-__all__ = ["EVERY", "GateResult", "play_name", "run_gate"]
+__all__ = ["GateResult", "play_name", "run_gate", "stride_of"]
 
-EVERY = 16
-"""A conforming variant is played every such case."""
+FEWEST = 16
+"""Of as many cases as there are conforming variants, but at least of so many, one is played on each variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ def run_gate(
     """Run each of `chosen` that simulation shows until its first kill; `last` maps a mutant to its last killer."""
     global _shared
     mutants = [one for one in chosen if not one.live]
-    _shared = run, mutants, last
+    variants = [number for number, one in enumerate(mutants) if one.is_legal]
+    _shared = run, mutants, last, {number: place for place, number in enumerate(variants)}
     found: dict[int, GateResult] = {}
     for number, result in side_by_side(_run, range(len(mutants)), run.jobs):
         found[number] = GateResult(mutants[number], *(result or ("", 0, LOST)))
@@ -69,15 +70,22 @@ def run_gate(
     return [found[number] for number in sorted(found)]
 
 
-_shared: tuple[MutationRun, Sequence[Mutant], Mapping[str, str]]
+def stride_of(variants: int) -> int:
+    """Return of how many cases one is played on each of so many conforming variants: so each case is, on one of them,
+    where there are enough variants.
+    """
+    return max(FEWEST, variants)
+
+
+_shared: tuple[MutationRun, Sequence[Mutant], Mapping[str, str], Mapping[int, int]]
 """What the workers are forked with."""
 
 
 def _run(number: int) -> tuple[str, int, str]:
-    run, mutants, last = _shared
+    run, mutants, last, variants = _shared
     mutant, plan = mutants[number], run.recorded.plan
     if mutant.is_legal:
-        cases: Iterator[Case] = iter(plan.cases[number % EVERY :: EVERY])
+        cases: Iterator[Case] = iter(plan.cases[variants[number] :: stride_of(len(variants))])
     else:
         cases = _by_distance(run, mutant, last.get(mutant.name, ""))
     factory = factory_of(plan, mutant.name)

@@ -125,4 +125,4 @@ def test_the_command_keeps_what_killed_and_prints_what_it_left_out(
     assert "the last killing case is known of 0 mutants" in first.output
     assert "the last killing case is known of 1 mutants and kills 1 of them again" in second.output
     assert "0 mutants needed more than one case" in second.output
-    assert "plays on 1 conforming variant (every 16th case on each)" in second.output
+    assert "plays on 1 conforming variant (one of 16 cases on each)" in second.output
