@@ -162,7 +162,7 @@ class Records:
         self._rules.at = at
         self.touched(at)
         rows = [row for fragment in reply.fragments for row in fragment.rows]
-        for key, row in ((one.key, one) for one in rows):
+        for key, row in ((one.key, one) for one in rows if one.key in self._states):
             found = [state for state in self._seen(key) if state is not None and self._fits(state, row)]
             if found:
                 self._keep(key, tuple(found))
@@ -199,15 +199,17 @@ class Records:
         wrong = misnumbered(name, reply.fragments) or repeated(name, keys, there)
         if wrong is not None:
             return wrong
-        for key in keys:
-            known = key in self._states or key in self._purged
-            if not any(self._seen(key)) and (known or not self._shared):
+        # Rows of other clients are left alone: on a server that many use there are thousands of them.
+        known = self._states.keys() | self._purged
+        for key in (one for one in keys if one in known) if self._shared else keys:
+            if not any(self._seen(key)):
                 was = " or ".join(map(self._described, self._states.get(key, (ABSENT,))))
                 detail = f"{name} has a row for {key.hex() or 'the empty key'}, with {was}"
                 clause = expired if key in self._states else purged if key in self._purged else there
                 return Disagreement(detail, f"{name} row for nothing", clause)
+        listed = set(keys)
         for key in list(self._states):
-            if key not in keys and ABSENT not in self._seen(key):
+            if key not in listed and ABSENT not in self._seen(key):
                 detail = f"{name} lacks {key.hex()}, with {' or '.join(map(self._described, self._states[key]))}"
                 return Disagreement(detail, f"{name} row missing", there)
         return None
