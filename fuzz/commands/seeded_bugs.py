@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz import coverage_guided
 from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
 from wireproof.fuzz.known_targets import default_protocol
 from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES
 from wireproof.fuzz.seeded_bugs.catalogue import all_bugs
-from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
-from wireproof.fuzz.seeded_bugs.table import BugRow, as_json, as_markdown, rows
+from wireproof.fuzz.seeded_bugs.table import BugRow, BugTable, planned
 from wireproof.protocols import protocol_names
 
-FOUND_ALL, MISSED = 0, 1
+FOUND_ALL, MISSED, INTERRUPTED = 0, 1, 130
 PRINTED_WIDTH = 150
 """Columns without a terminal."""
 
@@ -54,7 +53,10 @@ def command(
     Each bug has a budget of executions from the default seeds. A control run of each engine has no bug and must find
     nothing.
 
-    Exit codes: 0 all bugs found and nothing else, 1 a bug was missed or a control run found something, 2 usage.
+    The files are written after each run, and say which runs are missing.
+
+    Exit codes: 0 all bugs found and nothing else, 1 a bug was missed or a control run found something, 2 usage,
+    130 interrupted.
 
     \b
     wireproof fuzz seeded-bugs --engine scheduler
@@ -66,28 +68,51 @@ def command(
     guided = coverage_guided.is_available() and not hypothesis
     if not guided:
         click.echo("inputs are drawn by Hypothesis, without coverage; the budgets are those of atheris")
-    found = _run(name, chosen, budget_factor, seeds, guided)
+    runs = planned(name, chosen, factor=budget_factor, seeds=seeds, guided=guided)
     about = {"command": _command_line(context), "version": _version(), "seeds": list(seeds), "protocol": name}
-    if out is not None:
-        out.write_text(json.dumps(as_json(found, about), indent=2) + "\n", encoding="utf-8")
-    if markdown is not None:
-        markdown.write_text(as_markdown(found, about), encoding="utf-8")
-    mutants = [one for one in found if one.bug]
+    found = BugTable(runs, about)
+    interrupted = not _measured(found, out, markdown)
+    _print(found.rows)
+    mutants = [one for one in found.rows if one.bug]
     click.echo(f"{sum(one.is_right for one in mutants)} of {len(mutants)} bugs found within their budgets")
-    context.exit(FOUND_ALL if all(one.is_right for one in found) else MISSED)
+    if interrupted:
+        click.echo(f"interrupted: {number_of(len(found.missing), 'run')} of {len(runs)} missing")
+        context.exit(INTERRUPTED)
+    context.exit(FOUND_ALL if all(one.is_right for one in found.rows) else MISSED)
 
 
-def _run(name: str, chosen: list[BugEntry], factor: float, seeds: Iterable[int], guided: bool) -> list[BugRow]:
+def _measured(found: BugTable, out: Path | None, markdown: Path | None) -> bool:
+    """Measure all runs and write the files after each of them; return whether none is missing."""
+
+    def write() -> None:
+        if out is not None:
+            _replace(out, json.dumps(found.to_json(), indent=2) + "\n")
+        if markdown is not None:
+            _replace(markdown, found.to_markdown())
+
+    console = Console(highlight=False)
+    try:
+        with console.status("seeding bugs") as status:
+            for one in found.measure():
+                write()
+                status.update(f"{one.mutant}: {one.result}")
+                if not console.is_terminal:
+                    click.echo(f"{one.engine} {one.mutant}: {one.result}", err=True)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file in one step: who ends the run meanwhile leaves what was there before. Raises `OSError`."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def _print(found: Iterable[BugRow]) -> None:
     console = Console(highlight=False)
     width = console.width if console.is_terminal else PRINTED_WIDTH
-    found: list[BugRow] = []
-    with console.status("seeding bugs") as status:
-        runs = (rows(name, chosen, factor=factor, seed=seed, guided=guided) for seed in seeds)
-        for one in chain.from_iterable(runs):
-            found.append(one)
-            status.update(f"{one.mutant}: {one.result}")
-            if not console.is_terminal:
-                click.echo(f"{one.engine} {one.mutant}: {one.result}", err=True)
     table = Table(box=None, header_style="bold")
     for title in ("bug", "part", "engine", "seed", "executions", "budget", "s", "found"):
         table.add_column(title, justify="right" if title in ("seed", "executions", "budget", "s") else "left")
@@ -105,7 +130,6 @@ def _run(name: str, chosen: list[BugEntry], factor: float, seeds: Iterable[int],
         )
         table.add_row(*cells, style=style)
     Console(highlight=False, width=width).print(table)
-    return found
 
 
 def _short(one: BugRow) -> str:

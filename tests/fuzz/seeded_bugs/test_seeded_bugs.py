@@ -136,6 +136,32 @@ def test_several_seeds_stand_in_one_row_of_the_page(monkeypatch: pytest.MonkeyPa
     assert "| not within 100 / not within 100 | 100 |" in text
 
 
+def test_a_run_that_is_interrupted_keeps_what_it_has_and_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_two_bugs(monkeypatch, {"one": 7, "two": 50, None: None})
+    out, page, engine, asked = tmp_path / "table.json", tmp_path / "table.md", table.ENGINES["parser"], list[Task]()
+
+    def interrupted(task: Task) -> EngineResult:
+        asked.append(task)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return engine(task)
+
+    monkeypatch.setattr(table, "ENGINES", {"parser": interrupted})
+    result = CliRunner().invoke(command, ["--out", str(out), "--markdown", str(page), *("--seed", "5", "--seed", "6")])
+
+    assert result.exit_code == 130, result.output
+    assert "interrupted: 4 runs of 6 missing" in result.output
+    document, text = json.loads(out.read_text()), page.read_text()
+    assert [row["executions"] for row in document["rows"]] == [7, 50]
+    missing = ["nothing (seed 5)", "one (seed 6)", "two (seed 6)", "nothing (seed 6)"]
+    assert document["missing"] == [f"parser {one}" for one in missing]
+    assert "**Not complete:** 4 of 6 runs are missing." in text
+    assert f"Not measured: {', '.join(missing)}." in text
+    assert "| two | store | parser (nobody) | 50 | 100 |" in text
+
+
 def test_budgets_are_multiplied_and_unknown_bugs_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with_two_bugs(monkeypatch, {"one": 60, "two": None, None: None})
 
