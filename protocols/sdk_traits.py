@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message, Reply, Request
@@ -34,6 +34,8 @@ class SdkTraits:
     """The field in which a reply repeats what its request has there, where `matches` says so."""
     order_clause: str = ""
     """The clause that is broken where an answer is given to another request under way; "" where cases name it."""
+    whole_clause: str = ""
+    """The clause that is broken where bytes of requests made at once are mixed; "" where cases name it."""
     listening: str = "subscribe"
     """The operation after which an SDK gets pushes."""
     optional: frozenset[str] = frozenset()
@@ -42,6 +44,8 @@ class SdkTraits:
     """What an SDK may ask by itself when it has to close -> the reply, None for none; then the server closes."""
     canonical: Callable[[Message], Message] = lambda message: message
     """A request -> the one way to write what says the same."""
+    parts: Callable[[Message], Sequence[Message]] = lambda message: (message,)
+    """A request -> those that together say the same: a list of topics is a request for each of them."""
     unsealed: Callable[[Message, Message], Message] = lambda message, asked: message
     """(a request that came, the one that an SDK had to make) -> the former, opened with the latter's key."""
     probe: Callable[[bytes], tuple[Request, Reply]] | None = None

@@ -179,6 +179,10 @@ class ReceiveStep(SdkStep, frozen=True):
 
     receive: tuple[ScriptedItem, ...]
     answer: tuple[ScriptedItem, ...] | None = None
+    any_order: Annotated[
+        bool, Meta(description="They may come in any order, one after the other or at once; each gets the answer.")
+    ] = False
+    if_any: Annotated[bool, Meta(description="An SDK that sends nothing is unsupported; with any_order only.")] = False
     ignore: Annotated[Names, Meta(description="Fields that may have any value.")] = ()
     save: Annotated[
         dict[str, Names], Meta(description="Field -> a name for what the SDK sent there, in each request: @name.")

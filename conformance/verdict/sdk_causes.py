@@ -29,6 +29,7 @@ A_RESULT, AN_ERROR = "the result ", "the error "
 DIFFER, REPORTS = "they differ at byte", "then it reports "
 CONNECTED = "a connection"
 SWAPPED = "swapped"
+INTERLEAVED = "interleaved"
 TIMED_OUT = "the error timeout"
 LEFT_OUT = ", got nothing"
 GOES_WRONG = (Verdict.FAIL, Verdict.LENIENT, Verdict.HANG)
@@ -98,7 +99,7 @@ class SdkKeys:
         extra = extra_of(record)
         if is_lost(record):
             return [("lost", record["verdict"] == Verdict.HANG or plain(record["got"]))]
-        for name in ("misread", "spoils"):
+        for name in ("misread", "spoils", INTERLEAVED):
             if extra.get(name):
                 return [(name, extra[name])]
         if record.get("record_id", "") in self._swapped:

@@ -6,7 +6,7 @@ from wireproof.protocols.psrt.codec import Codec, UnfinishedTopicError
 from wireproof.protocols.psrt.connection import ControlClient, ControlServer, DataClient, DataServer
 from wireproof.protocols.psrt.datagrams import DatagramClient, DatagramServer
 from wireproof.protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation, Encryption, Mode, ResponseCode
-from wireproof.protocols.psrt.meaning import canonical, link_of_stream, unsealed
+from wireproof.protocols.psrt.meaning import canonical, link_of_stream, parts, unsealed
 from wireproof.protocols.psrt.profiles import CONTROL, DATA, DATAGRAMS, PROFILES, PSRTD, V1
 from wireproof.protocols.psrt.replies import Beacon, Response
 from wireproof.protocols.psrt.requests import (
@@ -96,6 +96,7 @@ PROTOCOL = Protocol(
         optional=frozenset({"priority"}),
         parting={Bye: Response(ResponseCode.OK)},
         canonical=canonical,
+        parts=parts,
         unsealed=unsealed,
         probe=lambda name: (Publish(0x7F, name, b""), Response(ResponseCode.OK)),
     ),

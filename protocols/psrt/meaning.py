@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from wireproof.protocols.errors import MalformedFrameError
@@ -12,7 +14,7 @@ from wireproof.protocols.psrt.profiles import V1
 from wireproof.protocols.psrt.requests import Datagram, Sealed, Subscribe, Unsubscribe
 from wireproof.protocols.psrt.sealing import OpeningError, open_sealed
 
-__all__ = ["canonical", "link_of_stream", "unsealed"]
+__all__ = ["canonical", "link_of_stream", "parts", "unsealed"]
 
 
 def link_of_stream(data: bytes) -> str | None:
@@ -27,6 +29,13 @@ def canonical(message: Message) -> Message:
     if isinstance(message, Subscribe | Unsubscribe):
         return replace(message, topics=b"\0".join(filter(None, message.topics.split(b"\0"))))
     return message
+
+
+def parts(message: Message) -> Sequence[Message]:
+    """Return a request for each topic of a list."""
+    if isinstance(message, Subscribe | Unsubscribe):
+        return [type(message)(topic) for topic in message.topics.split(b"\0") if topic]
+    return (message,)
 
 
 def unsealed(message: Message, asked: Message) -> Message:

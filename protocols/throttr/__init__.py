@@ -37,7 +37,9 @@ PROTOCOL = Protocol(
     masked=MASKED,
     named_by=NAMED_BY,
     time_left=TIME_LEFT,
-    sdk=SdkTraits(order_clause="THR-ROBUSTNESS-25"),
+    sdk=SdkTraits(
+        connect_fields={"timeout": "seconds"}, order_clause="THR-ROBUSTNESS-25", whole_clause="THR-FRAMING-3"
+    ),
 )
 
 __all__ = [

@@ -19,7 +19,7 @@ from wireproof.conformance.sdk.play.operation_check import (
     reports_nothing,
 )
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at
-from wireproof.conformance.sdk.play.request_equivalence import RequestEquivalence
+from wireproof.conformance.sdk.play.request_equivalence import RequestEquivalence, are_interleaved, is_missing
 from wireproof.conformance.sdk.shown_bytes import first_difference, shown
 from wireproof.conformance.suite.sdk_steps import Answering, AskStep, Fails, ReceiveStep
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
@@ -55,6 +55,8 @@ class SdkOperations:
         """What stopped the play is a number for which a type of the SDK has no room."""
         self.swapped = False
         """What stopped the play is an answer that was given to another request under way."""
+        self.interleaved = False
+        """What stopped the play is that the bytes of requests made at once were mixed."""
         self.stuck = False
         """The driver did not answer: it has to be started again."""
         self.spoken = symbols.protocol
@@ -145,6 +147,9 @@ class SdkOperations:
         at = first_difference(expected, got.data)
         wanted, came = shown(expected, at), shown(got.data, at)
         self.sent_otherwise(step, filled, got.messages, at, ended=expected.startswith(got.data))
+        each = [self.equivalence.written([one], sealed=step.sealed) for one in filled]
+        self.interleaved = len(filled) > 1 and are_interleaved(each, got.data)
+        self.clause = (self.interleaved and self.spoken.sdk.whole_clause) or self.clause
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
             self._unable(answer, [one.request for one in connection.due])
@@ -174,7 +179,7 @@ class SdkOperations:
         """
         number, inside = self._request_at(requests, at)
         self.at = replace(self.at, reply_to=requests[number].NAME)
-        if not ended and not self._is_missing(requests, messages, number):
+        if not ended and not is_missing(requests, messages, number):
             field = self._field_unlike(requests, messages) or field_at(self.script.codec, requests[number], inside)
             self._blame(step, field)
 
@@ -201,11 +206,6 @@ class SdkOperations:
             at -= size
         return 0, at
 
-    @staticmethod
-    def _is_missing(requests: Sequence[Request], messages: Sequence[Message], number: int) -> bool:
-        """Say whether one of the requests was left out: what came in its place is the next one."""
-        return number + 1 < len(requests) and list(messages[number : number + 1]) == [requests[number + 1]]
-
     def _blame(self, step: Answering | ReceiveStep, field: str) -> None:
         """Blame the clause of a field, where the step names one."""
         self.at = replace(self.at, field=field)
@@ -219,7 +219,7 @@ class SdkOperations:
 
         Raises `SymbolError` for a reply to nothing.
         """
-        after, pushes = "", list[Push]()
+        after, pushes, lost = "", list[Push](), list[ReplyPiece]()
         for one in pieces:
             due = answered_by(self.spoken.sdk, connection.due, one.message)
             if due is None or one.message is None:
@@ -231,13 +231,13 @@ class SdkOperations:
             try:
                 self._hold(step, due, answer, one, one.message)
             except Stopped:
-                others = (
-                    self._plain.result(it.message) for it in pieces if isinstance(it.message, Reply) and it is not one
-                )
+                replies = (it.message for it in pieces if it is not one and it not in lost)
+                others = (self._plain.result(it) for it in replies if isinstance(it, Reply))
                 self.swapped = any(report_differs(other, answer, due.place) is None for other in others)
                 self.clause = (self.swapped and self.spoken.sdk.order_clause) or self.clause
                 raise
             after = due.request.NAME
+            lost += [one] * (answer.error is not None)
         if step.events == "any":
             held.free = True
             return

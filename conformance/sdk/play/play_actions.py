@@ -81,6 +81,8 @@ class Receive(Asks["Got"]):
     calls: tuple[int, ...] = ()
     alike: Callable[[Sequence[Message]], bool | None] | None = None
     """Whether messages say what is expected, in other bytes perhaps; None: they may, once more of them came."""
+    is_part: bool = False
+    """Whether more may come after what is expected: nothing is judged before it is whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from wireproof.protocols.messages import Request
 from wireproof.protocols.registry import Protocol
 from wireproof.protocols.sdk_traits import SdkTraits
 
-__all__ = ["Alike", "RequestEquivalence"]
+__all__ = ["Alike", "RequestEquivalence", "are_interleaved", "is_missing"]
 
 Asked = TypeVar("Asked", bound=Message)
 Alike = Callable[[Sequence[Message]], bool | None]
@@ -45,6 +46,20 @@ class RequestEquivalence:
 
         return compare
 
+    def without(self, left: Sequence[Message], came: Sequence[Message]) -> list[Message] | None:
+        """Return what of `left` is still expected after messages that came; None where one of them is not in it."""
+        rest = self.apart(left)
+        for one in self.apart(came):
+            found = next((other for other in rest if self._same(one, other, ())), None)
+            if found is None:
+                return None
+            rest.remove(found)
+        return rest
+
+    def apart(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the messages, what one says of several things as a message for each."""
+        return [part for one in messages for part in self._spoken.sdk.parts(one)]
+
     def _same(self, came: Message, asked: Message, ignored: Sequence[str]) -> bool:
         opened = self._spoken.sdk.unsealed(came, asked)
         asked = self._filled(asked, opened, ignored)
@@ -75,3 +90,22 @@ class RequestEquivalence:
                 return value
             seen.add(value)
         return None
+
+
+def is_missing(requests: Sequence[Request], messages: Sequence[Message], number: int) -> bool:
+    """Say whether one of the requests was left out: what came in its place is the next one."""
+    return number + 1 < len(requests) and list(messages[number : number + 1]) == [requests[number + 1]]
+
+
+def are_interleaved(requests: Sequence[bytes], came: bytes) -> bool:
+    """Say whether bytes that came are those of several requests mixed, some perhaps not there yet.
+
+    Where the bytes of one request are in another order, they are its fields, and nothing is mixed.
+    """
+    at = 0
+    for one in requests:
+        there = came[at : at + len(one)]
+        if not one.startswith(there):
+            return Counter(there) != Counter(one) and Counter(came) <= Counter(b"".join(requests))
+        at += len(one)
+    return False

@@ -32,6 +32,7 @@ from wireproof.conformance.suite.sdk_steps import (
     SecureStep,
 )
 from wireproof.conformance.suite.symbols import SymbolError
+from wireproof.protocols import Message
 from wireproof.protocols.messages import Request
 
 __all__ = ["SdkConnections", "root"]
@@ -180,6 +181,9 @@ class SdkConnections:
         if self.is_away:
             detail = "hello says reconnects_lazily"
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that connects again before it is asked for something", detail)
+        if step.any_order:
+            yield from self._receive_each(step)
+            return
         requests = self.operations.script.requests(step.receive)
         line = self.line_of(step.on, requests)
         connect_call = self.of(line).connect_call
@@ -201,6 +205,32 @@ class SdkConnections:
             yield from self.write(line, self.operations.script.pieces(step.answer), step.cut)
         if connect_call is None:
             self.operations.observed.append("they come back")
+
+    def _receive_each(self, step: ReceiveStep) -> ActionGenerator:
+        """Expect requests in any order, each of which gets the answer when it comes; `Stopped` where another comes."""
+        requests = self.operations.script.requests(step.receive)
+        line, equivalence = self.line_of(step.on, requests), self.operations.equivalence
+        left = every = equivalence.apart(requests)
+        while left:
+            expected = left
+
+            def alike(messages: Sequence[Message], expected: Sequence[Message] = expected) -> bool | None:
+                return None if not messages else equivalence.without(expected, messages) is not None
+
+            got = yield from act.asked(act.Receive(line, b"", (), alike, is_part=True))
+            if step.if_any and not got.data and left == every:
+                raise Stopped(Verdict.UNSUPPORTED, "an SDK that asks again on a new connection", "it sent nothing")
+            rest = equivalence.without(left, got.messages) if got.alike else None
+            if rest is None:
+                wanted = self.operations.script.codec.encode(left[0])
+                at = first_difference(wanted, got.data)
+                first = [one for one in left if isinstance(one, Request)]
+                self.operations.sent_otherwise(step, first, got.messages, at, ended=wanted.startswith(got.data))
+                raise Stopped(Verdict.FAIL, shown(wanted, at), shown(got.data, at), byte=at)
+            left = rest
+            for _ in got.messages:
+                yield from self.write(line, self.operations.script.pieces(step.answer or ()), step.cut)
+        self.operations.observed.append("they come back")
 
     def line_of(self, line: str, requests: Sequence[Request]) -> str:
         """Return the line that requests belong on, for a line or the name of a connection.

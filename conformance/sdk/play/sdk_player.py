@@ -53,6 +53,7 @@ Playing = act.Playing[Outcome]
 Answered = TypeVar("Answered", AskStep, SayStep)
 MISREAD = "misread"
 SWAPPED = "swapped"
+INTERLEAVED = "interleaved"
 """What an outcome keeps of numbers for which a type of the SDK has no room."""
 LAST_WORDS = 0.25
 """Seconds that what an SDK sends beside its requests has to come before the case ends."""
@@ -250,6 +251,10 @@ class SdkPlayer:
             stop.expected,
             stop.got,
         )
-        found_so = {MISREAD: self.operations.misread, SWAPPED: self.operations.swapped}
+        found_so = {
+            MISREAD: self.operations.misread,
+            SWAPPED: self.operations.swapped,
+            INTERLEAVED: self.operations.interleaved,
+        }
         extra = {name: True for name, holds in found_so.items() if holds}
         return Outcome(*found, place=self.operations.at, extra=extra)

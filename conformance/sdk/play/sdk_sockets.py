@@ -252,5 +252,5 @@ def _alike(line: LinkSockets, action: act.Receive) -> bool | None:
         return False
     hope = action.alike([one for _, one in line.follower.messages])
     if hope is True and not line.follower.is_whole:
-        return False
+        return None if action.is_part else False
     return hope

@@ -215,6 +215,12 @@ def test_an_answer_that_is_wrong_where_nothing_else_was_asked_for_was_not_given_
     assert grouped(swapped("a", "QUERY", asked="GET QUERY"), swapped("b", "GET"), alone)[-1] == ["b"]
 
 
+def test_requests_whose_bytes_are_mixed_are_one_cause_whatever_they_ask_for() -> None:
+    mixed = {"interleaved": True}
+
+    assert len(causes_of([of_sdk(one, place=(one, "key"), byte=1, extra=mixed) for one in ("GET", "SET")])) == 1
+
+
 def test_a_field_that_is_left_out_of_every_result_is_one_cause() -> None:
     records = [
         of_sdk("join/answered", blamed="A-1", expected="{'code': '1'}",

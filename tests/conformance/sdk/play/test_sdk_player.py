@@ -17,7 +17,7 @@ from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.suite.cases import Case, load_suite, sdk_cases_in
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
-from wireproof.protocols.throttr.requests import Get
+from wireproof.protocols.throttr.requests import Get, Subscribe
 
 QUERY = bytes.fromhex("02016b")
 FOUND = {"quota": "7", "ttl_type": "seconds", "ttl": "60"}
@@ -311,3 +311,53 @@ def test_a_request_that_is_left_out_is_no_wrong_field_of_it() -> None:
 
     assert outcome.place is not None
     assert (outcome.place.reply_to, outcome.place.field) == ("QUERY", "")
+
+
+SUBSCRIBE_C, SUBSCRIBE_D = (bytes.fromhex(f"1101{one}") for one in ("63", "64"))
+AGAIN = {"receive": [{"SUBSCRIBE": {"channel": "c"}}, {"SUBSCRIBE": {"channel": "d"}}], "answer": "ok"}
+
+
+def renewed(*came: tuple[bytes, ...]) -> Answers:
+    """Return an SDK that sends these subscriptions, one tuple at a time, and then nothing."""
+    left = [act.Got(b"".join(one), False, None, tuple(Subscribe(it[2:]) for it in one), True) for one in came]
+
+    def answers(action: act.Action) -> Any:
+        if not isinstance(action, act.Receive):
+            return honest(action)
+        got = left.pop(0) if left else act.Got(b"")
+        assert action.alike is not None
+        return replace_got(got, action.alike(got.messages) is True)
+
+    return answers
+
+
+def replace_got(got: act.Got, alike: bool) -> act.Got:
+    return act.Got(got.data, got.ended, got.answered, got.messages, alike)
+
+
+@pytest.mark.parametrize("came", [[(SUBSCRIBE_D,), (SUBSCRIBE_C,)], [(SUBSCRIBE_C, SUBSCRIBE_D)]])
+def test_what_comes_back_in_any_order_is_answered_one_by_one(came: list[tuple[bytes, ...]]) -> None:
+    outcome, done = play(case({"connect": "a"}, {**AGAIN, "any_order": True}), renewed(*came))
+
+    assert outcome.verdict is Verdict.PASS
+    assert [one for one in done if isinstance(one, act.SendBytes)] == [act.SendBytes("a", (b"\1",))] * 2
+
+
+@pytest.mark.parametrize(
+    ("came", "verdict"),
+    [([], Verdict.UNSUPPORTED), ([(SUBSCRIBE_C,)], Verdict.FAIL), ([(bytes.fromhex("110165"),)], Verdict.FAIL)],
+)
+def test_an_sdk_may_bring_nothing_back_but_not_some(came: list[tuple[bytes, ...]], verdict: Verdict) -> None:
+    step = {**AGAIN, "any_order": True, "if_any": True}
+
+    assert play(case({"connect": "a"}, step), renewed(*came))[0].verdict is verdict
+
+
+def test_bytes_of_two_requests_that_are_mixed_blame_that_requests_go_out_whole() -> None:
+    two = {"ask": [{"QUERY": {"key": "k"}}, {"GET": {"key": "ab"}}], "answer": ["refused", "refused"]}
+
+    mixed, _ = play(case(two), instead(act.Receive, act.Got(bytes.fromhex("020601" + "6b026162"))))
+    other, _ = play(case(two), instead(act.Receive, act.Got(bytes.fromhex("026b01" + "06026162"))))
+
+    assert (mixed.blamed, mixed.extra.get("interleaved")) == ("THR-FRAMING-3", True)
+    assert (other.blamed, other.extra.get("interleaved")) == ("THR-QUERY-3", None)
