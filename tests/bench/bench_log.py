@@ -38,6 +38,7 @@ CODEC = Codec.of(V1, "standard")
 BODY = b"x" * 100
 PUBLISHERS = (1, 16, 64)
 ROUNDS, SLICES, STARTS = 3, 15, 7
+SHORTEST = 20
 NAME = b"prices"
 SETTINGS = Settings(Delivery.BROADCAST, Persistence.PERSISTENT, Sync.STRONG)
 FRAME = 4 + 1 + 8 + 4 + len(BODY)
@@ -207,6 +208,8 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=1_000_000, help="messages that are replayed")
     parser.add_argument("--folder", type=Path, help="where the logs are; default: the folder of temporary files")
     given = parser.parse_args()
+    if given.seconds < SHORTEST:
+        parser.error(f"--seconds: expected {SHORTEST} or more, got {given.seconds:g}: in less a peer may commit nothing")
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         bench_publishes(Path(folder), given.seconds)
         sizes = [0, *(size for size in (10_000, 100_000) if size < given.messages), given.messages]
