@@ -28,9 +28,9 @@ __all__ = ["DirectSockets"]
 
 PIECE = 256 * 1024
 """Bytes taken from the system at a time."""
-MOST_PIECES = 16
+MOST_PIECES = 4
 """Pieces that one read returns: a target may never cease to write."""
-MOST = 4 << 20
+MOST = 2 << 20
 """Bytes that one play receives on all its connections together; then only probes are read, and of the others it is
 unknown what else came. Decoded, rows of tables take some nine times as much memory."""
 FINE, SELECTABLE = 0.001, 1024

@@ -29,10 +29,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -140,6 +141,12 @@ class CampaignFinding:
     executions: int
 
 
+def give_back() -> None:
+    """Give the memory that is free back to the system, where the C library can: it keeps what a large play took."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 class Campaign:
     """One campaign; `run` yields findings as they are found. Raises `StartError` if the server does not start again."""
 
@@ -217,7 +224,10 @@ class Campaign:
             if (found := self._found_in(play)) is not None:
                 yield found
             self._restart_if_needed(play)
+            was_large = play.received > LARGE
             del play, found  # a play may hold megabytes of answers, which take several times as much once decoded
+            if was_large:
+                give_back()
             self._report_progress()
         yield from self._measured_last()
 

@@ -296,7 +296,9 @@ class Emptied(SimulatedTarget):
         return super().restart(why)
 
 
-def test_a_server_that_answers_with_large_tables_is_emptied_before_its_time() -> None:
+def test_a_server_that_answers_with_large_tables_is_emptied_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_back = list[bool]()
+    monkeypatch.setattr(live_campaign, "give_back", lambda: given_back.append(True))
     context = FuzzContext("throttr", "7.1.0", "uint16")
     kept = b"".join(context.encode(Insert(1, 4, 60, b"%06d" % number)) for number in range(300))
     asked = context.encode(List()) * 200
@@ -308,6 +310,7 @@ def test_a_server_that_answers_with_large_tables_is_emptied_before_its_time() ->
             played.begin_with([script])
             list(played.run())
         assert target.reasons == reasons
+        assert len(given_back) == len(reasons)
 
 
 class Remembering(SimulatedTarget):
