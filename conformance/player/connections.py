@@ -49,6 +49,7 @@ from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import Pattern
 from wireproof.conformance.suite.segmentation import Carrier, Segmentation
+from wireproof.conformance.suite.steps import NOTHING
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
@@ -91,7 +92,7 @@ class CaseConnections:
         """What the record keeps beside all else, as texts."""
         self.clause = ""
         self.blame: Mapping[str, str] = {}
-        """Field -> the clause that is blamed instead, where it is the one that differs."""
+        """Field -> the clause that is blamed instead, where it is the one that differs; `NOTHING` where none comes."""
         self.given = False
         self.asleep = False
         """The case lets time pass at the moment."""
@@ -307,6 +308,8 @@ class CaseConnections:
         if event is not None and not isinstance(event, EndOfStream):
             return event
         expected = wording(as_written(wanted))
+        if not line.codec.buffered:
+            self.clause = self.blame.get(NOTHING, self.clause)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
             raise Stopped(Verdict.HANG, expected, f"nothing{partial} in {in_words}", byte=line.codec.buffered)

@@ -25,6 +25,8 @@ from wireproof.conformance.suite.values import (
 
 RESOURCES = ("memory", "descriptors", "cpu", "seconds")
 """Resident bytes, open descriptors, seconds of CPU, seconds that passed; all but the last are asked of the driver."""
+NOTHING = "nothing"
+"""In `blame` of a step: no message came, and no byte of one."""
 Resource = Literal["memory", "descriptors", "cpu", "seconds"]
 SavedName = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 
@@ -245,7 +247,8 @@ class Step(Typed, frozen=True):
     clause: str | None = None
     """Blamed when this step fails; none: the case's first."""
     blame: Annotated[
-        dict[str, str], Meta(description="Field -> the clause that is blamed when it is the one that differs.")
+        dict[str, str],
+        Meta(description=f"Field -> the clause blamed when it is the one that differs; {NOTHING}: when no byte comes."),
     ] = msgspec.field(default_factory=dict)
     given: bool = False
     """A precondition: when it fails the case is untestable."""

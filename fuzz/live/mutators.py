@@ -28,7 +28,7 @@ from random import Random
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import renumbered
-from wireproof.fuzz.live.context import PAUSE, FuzzContext
+from wireproof.fuzz.live.context import LONGEST, PAUSE, FuzzContext
 from wireproof.fuzz.live.deliberate import deliberate
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.live.writes import a_write, with_data, writes
@@ -40,8 +40,8 @@ Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
 MANY = 200
 """Fields of one write from which on it is not repeated again: the aim is to confuse servers, not to load them."""
-MOST_FIELDS = 2048
-"""Fields of a write that is repeated, all of them together: a request of one byte may be answered by a whole table."""
+MOST_REQUESTS, MOST_FIELDS = 2048, 8192
+"""Requests and fields of a write that is repeated, all of them together: one byte may ask for a whole table."""
 MOST_STEPS = 400
 LONGEST_WAIT = 0.05
 CROWD = 64
@@ -243,9 +243,10 @@ def _apart(name: str, taken: set[str]) -> str:
     return f"{name}{number}"
 
 
-def _times(number: int, data: bytes, fields: int) -> int:
+def _times(number: int, data: bytes, fields: int, context: FuzzContext) -> int:
     """Return how often a write of so many fields is repeated, `number` times at most."""
-    return max(1, min(number, MOST_BYTES // 4 // len(data), MOST_FIELDS // fields))
+    requests = max(1, len(context.requests(data[:LONGEST])[0]))
+    return max(1, min(number, MOST_BYTES // 4 // len(data), MOST_FIELDS // fields, MOST_REQUESTS // requests))
 
 
 def pipeline(random: Random, script: Script, context: FuzzContext) -> Script:
@@ -255,7 +256,7 @@ def pipeline(random: Random, script: Script, context: FuzzContext) -> Script:
     def change(data: bytes, edges: Edges) -> bytes:
         if len(edges()) > MANY:
             return data
-        times = _times(number, data, len(edges()) + 1)
+        times = _times(number, data, len(edges()) + 1, context)
         return data * times if random.random() < 0.5 else context.many(data, times)
 
     return _in_a_write(random, script, context, change)
@@ -273,7 +274,7 @@ def burst(random: Random, script: Script, context: FuzzContext) -> Script:
     at, action = found
     if len(edges := context.edges(script, at)) > MANY:
         return script
-    times = _times(random.choice((20, 100, 500)), action.data, len(edges) + 1)
+    times = _times(random.choice((20, 100, 500)), action.data, len(edges) + 1, context)
     many = Write(action.connection, context.many(action.data, times))
     return (*script[:at], many, Read(action.connection, PAUSE), Sleep(LONGEST_WAIT), *script[at:])
 

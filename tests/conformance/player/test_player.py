@@ -52,6 +52,13 @@ def test_a_step_may_blame_another_clause_for_a_field(field: str, blamed: str) ->
     assert play({"send": ASK, "expect": SEEN, "blame": {"ttl": OTHER}}, reads=[wrong[field]]).blamed == blamed
 
 
+@pytest.mark.parametrize(
+    ("reads", "blamed"), [([], OTHER), ([Kind.ENDED], OTHER), ([b"\x01\x07"], CLAUSE), ([b"\x07"], CLAUSE)]
+)
+def test_a_step_may_blame_another_clause_where_no_byte_of_a_message_comes(reads: list[Any], blamed: str) -> None:
+    assert play({"send": ASK, "expect": SEEN, "blame": {"nothing": OTHER}}, reads=reads).blamed == blamed
+
+
 def test_a_step_inside_repeat_blames_its_own_clause() -> None:
     inner = {"send": ASK, "expect": "refused", "clause": OTHER}
 

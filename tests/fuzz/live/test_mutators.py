@@ -10,9 +10,17 @@ from tests.fuzz.live.simulated import played
 from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import canaries_in
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.mutators import MOST_BYTES, MOST_FIELDS, MUTATORS, announce_much, mutated
+from wireproof.fuzz.live.mutators import (
+    MOST_BYTES,
+    MOST_FIELDS,
+    MOST_REQUESTS,
+    MUTATORS,
+    announce_much,
+    mutated,
+    pipeline,
+)
 from wireproof.fuzz.script import from_json, size, to_json
-from wireproof.protocols.throttr.requests import Connections, Insert, Set
+from wireproof.protocols.throttr.requests import Connections, Insert, List, Query, Set
 
 CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
 INSERT = CONTEXT.encode(Insert(7, 4, 30, b"~00000001~k"))
@@ -98,3 +106,17 @@ def test_a_script_without_a_size_borrows_one_of_the_pool() -> None:
 
     made = [announce_much(Random(seed), script, context) for seed in range(40)]
     assert sum(step.data[0] == context.others[0][1].data[0] for one in made for step in one[1:2]) > 10  # type: ignore[union-attr]
+
+
+def test_a_request_of_several_fields_is_sent_more_than_a_thousand_times_in_one_write() -> None:
+    """Where fields alone were counted only requests of one byte were, whose answers cannot be told from one another."""
+    asked, tables = CONTEXT.encode(Query(b"~00000001~")), CONTEXT.encode(List()) * 100
+
+    assert largest_pipelined(asked) > 1023 * len(asked)
+    assert largest_pipelined(tables) <= MOST_REQUESTS
+
+
+def largest_pipelined(data: bytes) -> int:
+    """Return the bytes of the largest of some writes that `pipeline` makes of one."""
+    made = [pipeline(Random(seed), (Open("a"), Write("a", data)), CONTEXT) for seed in range(40)]
+    return max(len(step.data) for script in made for step in script if isinstance(step, Write))
