@@ -320,6 +320,10 @@ def after_restart(found: StoreCheck, lines: Mapping[str, str]) -> Iterator[Step]
     asking = next((one for one in found.connections if found.client_of(one).settled), None)
     if asking is not None and isinstance(found.model, LastingModel):
         yield from (RequestStep(asking, (one,)) for one in found.model.kept_shown_by())
+        for name in list(found.connections):
+            if requests := found.model.added_to_kept(found.link_of(name)):
+                yield from (RequestStep(name, (one,)) for one in requests)
+                break
 
 
 def opening(context: FuzzContext) -> dict[str, str]:

@@ -197,6 +197,9 @@ class LastingModel(Protocol):
     def kept_shown_by(self) -> tuple[Request, ...]:
         """Return requests of one client whose answers show what the server must have kept."""
 
+    def added_to_kept(self, link: str) -> tuple[Request, ...]:
+        """Return requests of a client on `link` that add to what was kept: what a server counts goes on from there."""
+
 
 @runtime_checkable
 class CountingModel(Protocol):

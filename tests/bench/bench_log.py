@@ -209,7 +209,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the logs are; default: the folder of temporary files")
     given = parser.parse_args()
     if given.seconds < SHORTEST:
-        parser.error(f"--seconds: expected {SHORTEST} or more, got {given.seconds:g}: in less a peer may commit nothing")
+        parser.error(
+            f"--seconds: expected {SHORTEST} or more, got {given.seconds:g}: in less a peer may commit nothing"
+        )
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         bench_publishes(Path(folder), given.seconds)
         sizes = [0, *(size for size in (10_000, 100_000) if size < given.messages), given.messages]

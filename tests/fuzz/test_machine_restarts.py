@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("hypothesis")
 
+from tests.fuzz.planting import plant
 from tests.places import ROOT
 from wireproof.cli import command
 from wireproof.conformance.model.trace import Trace
@@ -32,9 +33,11 @@ from wireproof.fuzz.script import closing as played_to_the_end
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.state_machine import Preset, run
 from wireproof.fuzz.step_failure import Setting, StepFailure
+from wireproof.fuzz.store_input import after_restart, connecting
 from wireproof.fuzz.store_steps import ConnectStep, RequestStep, RestartStep, describe_step, script_of, steps_of
 from wireproof.protocols.namechan import Replay
 from wireproof.protocols.namechan.requests import Connect, HookCreate, HookPublish, Subscribe, Version
+from wireproof.reference_server.namechan.store import Store
 
 MADE = ("namechan", "1", "standard")
 CONTEXT = FuzzContext(*MADE)
@@ -83,6 +86,27 @@ def test_what_is_persistent_is_replayed_in_the_next_life(is_killed: bool) -> Non
 def test_a_server_that_forgets_does_not_agree(mutant: str, is_killed: bool) -> None:
     with checked(mutant) as found, pytest.raises(InvariantError):
         replayed(found, is_killed=is_killed)
+
+
+def test_a_new_message_to_what_was_kept_shows_ids_that_are_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All was delivered, so nothing is left to be asked for: seeds that went on to publish by chance were few."""
+    plant(monkeypatch, Store, "queues", "max(last or 0, position)", "last or 0")
+    with checked(None) as found:
+        for step in connecting(found.model, {"h": "hook", "a": ""}):
+            found.do(step)
+        found.do(RequestStep("h", (HookCreate(b"q", 1, 1, 0),)))
+        found.do(RequestStep("a", (Subscribe(b"q", Replay.FROM_CURRENT),)))
+        found.do(RequestStep("h", (HookPublish(b"q", b"one"), HookPublish(b"q", b"two"))))
+        found.do(RestartStep(is_killed=False))
+
+        with pytest.raises(InvariantError, match="added"):
+            done_after_restart(found)
+
+
+def done_after_restart(found: StoreCheck) -> None:
+    """Ask for what was kept, and add to it."""
+    for step in after_restart(found, {"h": "hook", "a": ""}):
+        found.do(step)
 
 
 def test_the_machine_finds_it_and_reports_the_restart() -> None:

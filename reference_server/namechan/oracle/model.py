@@ -117,6 +117,12 @@ class DocumentModel:
         how = {True: Replay.FROM_BEGINNING, False: Replay.FROM_CURRENT}
         return tuple(Subscribe(one.name, how[one.is_broadcast]) for one in kept)
 
+    def added_to_kept(self, link: str) -> tuple[Request, ...]:
+        """Return a new message for each queue: its id is none that was given before."""
+        made: type[HookPublish | Publish] = HookPublish if link == HOOK else Publish
+        may_publish = link == HOOK or self._publishes
+        return tuple(made(one.name, b"added") for one in self._queues.values() if may_publish and one.is_persistent)
+
     def _gone(self, line: ModelLine) -> None:
         for one in line.memberships:
             if not one.is_over:
