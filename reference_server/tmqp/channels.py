@@ -37,6 +37,7 @@ class Channels:
         channel.is_removed = True
         del self._state.channels[channel.key]
         self.events.of_channel(b"ChannelRemoved", channel)
+        self.events.gone(channel)
 
     def join(self, channel: Channel, client: Client) -> None:
         """Add a member, and send it what is stored."""
@@ -71,3 +72,4 @@ class Channels:
         self._state.queues -= 1
         queue.close()
         self.events.of_queue(b"QueueRemoved", queue)
+        self.events.gone(queue.channel, queue.number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from wireproof.protocols.tmqp import ResultCode
 from wireproof.protocols.tmqp.enums import SUBSCRIBE
 from wireproof.protocols.tmqp.replies import DirectMessage, Response
@@ -66,6 +68,8 @@ class Direct:
     def event(self, request: Subscribe, session: TmqpSession, now: int) -> Answer:
         """Subscribe to an event, or take that back."""
         state, client, name = self._state, session.known, request.target
+        if not state.rules.marks_answers_to_events:
+            request = replace(request, one_delivery=0, high_priority=0)
         if name not in EVENTS:
             return state.answer(request, client, ResultCode.NOT_FOUND) if state.rules.answers_unknown_events else None
         is_of_queue = name in QUEUE_EVENTS
@@ -73,7 +77,8 @@ class Direct:
         if is_of_queue or name in CHANNEL_EVENTS:
             channel = state.channel(header(request.headers, b"channel-name") or b"")
             found = whole(header(request.headers, b"queue-id")) if is_of_queue else 0
-            if channel is None or found is None:
+            is_there = not is_of_queue or (channel is not None and found in channel.queues)
+            if channel is None or found is None or not (is_there or state.rules.keeps_subscriptions):
                 return state.answer(request, client, ResultCode.FAILED, always=True)
             channel_name, number = channel.key, found
         key = (name, channel_name, number)

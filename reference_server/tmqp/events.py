@@ -61,6 +61,15 @@ class Events:
         for key in list(client.events):
             self.unsubscribe(client, key)
 
+    def gone(self, channel: Channel, number: int | None = None) -> None:
+        """Forget who is told of a channel, or of one queue of it, where subscriptions end with them."""
+        if self._state.rules.keeps_subscriptions:
+            return
+        for key in list(self._state.subscribers):
+            if key[1] == channel.key and (number is None or (key[0] in QUEUE_EVENTS and key[2] == number)):
+                for client in list(self._state.subscribers[key]):
+                    self.unsubscribe(client, key)
+
     def of_client(self, name: bytes, client: Client) -> None:
         """Tell that a client came or went."""
         if self._is_subscribed(name):
@@ -92,9 +101,12 @@ class Events:
         """Tell that a message was pushed."""
         queue, client = message.queue, message.producer
         if self._is_subscribed(QUEUE_EVENTS[0], queue.channel, queue.number):
+            name, number = queue.channel.name, queue.number
+            if not self._state.rules.reports_queue_of_message:
+                name, number = message.frame.target, message.frame.content_type
             body = MessageEvent(
-                text(queue.channel.name),
-                queue.number,
+                text(name),
+                number,
                 text(message.id),
                 False,
                 text(client.id),

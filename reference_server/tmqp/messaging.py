@@ -54,7 +54,8 @@ class Messaging:
         if channel is None or queue is None:
             if rules.describes_missing_queues:
                 return self._empty(request, b"No-Channel" if channel is None else b"No-Queue", client)
-            return Response(id=request.id, target=client.id, content_type=ResultCode.NOT_FOUND)
+            flags = request.one_delivery, request.high_priority
+            return Response(*flags, id=request.id, target=client.id, content_type=ResultCode.NOT_FOUND)
         if not request.id:
             request = replace(request, id=state.new_id())
         is_cache = queue.settings.status is QueueStatus.CACHE and rules.serves_caches

@@ -121,7 +121,7 @@ class Operations:
 
     def list_consumers(self, request: ListConsumers, session: TmqpSession, now: int) -> Answer:
         """Describe the members of a channel."""
-        refused, channel = self._found(request, session)
+        refused, channel = self._found(request, session, always=False)
         if channel is None:
             return refused
         rows = tuple(_client(one, now) for one in channel.members)
@@ -178,14 +178,16 @@ class Operations:
             return None
         return self._state.answer(request, session.known, ResultCode.BAD_REQUEST)
 
-    def _found(self, request: RequestFrame, session: TmqpSession) -> tuple[Answer, Channel | None]:
+    def _found(
+        self, request: RequestFrame, session: TmqpSession, *, always: bool = True
+    ) -> tuple[Answer, Channel | None]:
         """Return the channel in target, or the answer where there is none or the client is no administrator."""
         state, client = self._state, session.known
         if not client.is_admin:
             return state.answer(request, client, ResultCode.UNAUTHORIZED), None
         channel = state.channel(request.target)
         if channel is None:
-            return state.answer(request, client, ResultCode.NOT_FOUND, always=True), None
+            return state.answer(request, client, ResultCode.NOT_FOUND, always=always), None
         return None, channel
 
 

@@ -50,7 +50,7 @@ class Pushing:
             return refused
         state, settings = self._state, queue.settings
         is_asked_for = bool(request.pending_ack and request.id)
-        if not request.id and (settings.use_id or not state.rules.leaves_out_ids):
+        if not request.id and settings.use_id:
             request = replace(request, id=state.new_id(), pending_response=0)
         message = StoredMessage(request, queue, client, client.id, state.hops(request.ttl), is_asked_for)
         delivery = settings.delivery

@@ -63,22 +63,18 @@ class Queue:
 
     @property
     def high(self) -> int:
-        """Stored messages of high priority, as they are counted."""
-        return len(self._high) if self._is_counted else 0
+        """Stored messages of high priority."""
+        return len(self._high)
 
     @property
     def normal(self) -> int:
-        """Stored messages of normal priority, as they are counted."""
-        return len(self._normal) if self._is_counted else 0
-
-    @property
-    def _is_counted(self) -> bool:
-        return self.settings.status is not QueueStatus.CACHE or self._state.rules.counts_cached
+        """Stored messages of normal priority."""
+        return len(self._normal)
 
     @property
     def stored(self) -> int:
         """Stored messages."""
-        return len(self._high) + len(self._normal)
+        return self.high + self.normal
 
     @property
     def holds_back(self) -> bool:
@@ -101,6 +97,8 @@ class Queue:
             return
         if status is QueueStatus.CACHE:
             self.clear()
+            if not self._state.rules.keeps_cached:
+                return
         if status in AUTOMATIC and not self.stored and self._may_send():
             self.send(message, self._receivers())
         else:
@@ -158,7 +156,8 @@ class Queue:
             self.counters.removed += 1
             return
         state, requests_ack = self._state, self.requests_ack
-        frame = state.codec.encode(message.delivered(first=True, headers=headers))
+        is_first = state.rules.marks_again or not message.put_backs
+        frame = state.codec.encode(message.delivered(first=is_first, headers=headers))
         others = state.codec.encode(message.delivered(first=False, headers=headers)) if len(receivers) > 1 else b""
         for client in receivers:
             client.push(frame)
@@ -213,7 +212,8 @@ class Queue:
         self.settings = settings
         if settings.status is QueueStatus.STOPPED:
             self.clear()
-        if settings.status is QueueStatus.CACHE and (newest := self.newest()) is not None:
+        newest = self.newest() if settings.status is QueueStatus.CACHE and self._state.rules.keeps_cached else None
+        if newest is not None:
             messages = self._high if newest.priority else self._normal
             del messages[newest]
             self._state.release(newest)

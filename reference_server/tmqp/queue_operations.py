@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.tmqp import ResultCode
 from wireproof.protocols.tmqp.bodies import QueueInformation, QueueList, QueueOptions
@@ -84,7 +86,7 @@ class QueueOperations:
         if queue is None:
             return refused
         try:
-            settings = self._settings(queue.channel.settings.queues, request)
+            settings = self._updated(queue, request)
         except (MalformedFrameError, SettingsError) as error:
             return wrong(self._state, request, session.known, ResultCode.BAD_REQUEST, error)
         queue.change(settings)
@@ -106,7 +108,10 @@ class QueueOperations:
         refused, queue = self._found(request, session)
         if queue is None:
             return refused
-        high, normal = (header(request.headers, name) == YES for name in (b"priority-messages", b"messages"))
+        high, normal = (
+            (header(request.headers, name) or b"").strip().lower() == YES
+            for name in (b"priority-messages", b"messages")
+        )
         queue.clear(high=high, normal=normal)
         queue.channel.settle()
         return self._state.answer(request, session.known, ResultCode.OK)
@@ -142,13 +147,23 @@ class QueueOperations:
         assert isinstance(options, QueueOptions)
         return before.changed(options, has_limits=self._state.rules.has_limits)
 
-    def _channel(self, request: RequestFrame, session: TmqpSession) -> tuple[Answer, Channel | None]:
+    def _updated(self, queue: Queue, request: RequestFrame) -> QueueSettings:
+        if self._state.rules.updates_from_channel:
+            return self._settings(queue.channel.settings.queues, request)
+        if not request.payload:
+            raise SettingsError("expected options")
+        return replace(self._settings(queue.settings, request), delivery=queue.settings.delivery)
+
+    def _channel(
+        self, request: RequestFrame, session: TmqpSession, *, always: bool = True
+    ) -> tuple[Answer, Channel | None]:
         """Return the channel in target, or the answer where there is none or the client is no administrator."""
         state, client = self._state, session.known
         if not client.is_admin:
             return state.answer(request, client, ResultCode.UNAUTHORIZED), None
         channel = state.channel(request.target)
-        return (state.answer(request, client, ResultCode.NOT_FOUND, always=True) if channel is None else None), channel
+        refused = state.answer(request, client, ResultCode.NOT_FOUND, always=always) if channel is None else None
+        return refused, channel
 
     def _found(
         self, request: RequestFrame, session: TmqpSession, *, by_payload: bool = False
@@ -157,11 +172,15 @@ class QueueOperations:
 
         Raises `RefusedError` where a release finds no id in the payload.
         """
-        refused, channel = self._channel(request, session)
+        refused, channel = self._channel(request, session, always=by_payload)
         if channel is None:
             return refused, None
         state, client = self._state, session.known
-        number = whole(header(request.headers, QUEUE_ID))
+        given = header(request.headers, QUEUE_ID)
+        number = whole(given)
+        if given is None and not by_payload and state.rules.makes_queue_without_id:
+            session.answer(state.answer(request, client, ResultCode.UNACCEPTABLE, always=True))
+            number = 0
         if by_payload and (number is None or not state.rules.reads_queue_id_header):
             number = int.from_bytes(request.payload[:2], "little") if len(request.payload) > 1 else None
             if number is None and not state.rules.answers_bad_requests:
@@ -170,7 +189,7 @@ class QueueOperations:
             return wrong(state, request, client, ResultCode.UNACCEPTABLE, "expected a header Queue-Id"), None
         queue = channel.queues.get(number)
         if queue is None:
-            return state.answer(request, client, ResultCode.NOT_FOUND, always=True), None
+            return state.answer(request, client, ResultCode.NOT_FOUND, always=by_payload), None
         return None, queue
 
     def _described(self, queue: Queue) -> QueueInformation:

@@ -38,13 +38,21 @@ class Rules:
     keeps_after_options: bool = True
     """A channel may be created with options. Otherwise the connection closes after the answer."""
     makes_queue_without_id: bool = False
-    """E44: to create a queue without its id is answered 406, then queue 0 is made. Otherwise none is."""
+    """E44: to create, change or clear a queue without its id is answered 406, then queue 0 is meant. Otherwise none."""
     answers_information_alike: bool = False
-    """E45: where answers are responses alone, one with information is also sent for pending acknowledge alone."""
+    """E45: where answers are responses alone, one with information is sent whatever the flags are."""
     reads_queue_id_header: bool = True
     """E12: the queue to delete or describe is named by a header. Otherwise by two bytes of payload alone."""
     filters_by_target: bool = True
     """E30: the filter of channels is the target. Otherwise a header."""
+    updates_from_channel: bool = True
+    """E40: options that an update leaves out are the channel's again. Otherwise they stay, and the delivery always."""
+    marks_answers_to_events: bool = True
+    """E56: the answer to a subscription has the priority and the mark of its request. Otherwise neither."""
+    marks_confirmations: bool = True
+    """E56: the server's acknowledgement of a push has the priority of that. Otherwise it has none."""
+    marks_again: bool = True
+    """E19: a message that was put back is marked for its first consumer again. Otherwise for none."""
     has_limits: bool = True
     """E29: limits in options count, and an empty channel goes where its options say so."""
     reports_options_of_queue: bool = True
@@ -55,10 +63,12 @@ class Rules:
     """E29: a push that waits for an acknowledgement is refused by a negative one. Otherwise by a response."""
     acknowledges_when_asked: bool = True
     """E38: the server acknowledges a push that asks for it. Otherwise every push with an id."""
-    leaves_out_ids: bool = True
-    """E46: where UseMessageId is false a message that comes without an id has none. Otherwise each gets one."""
-    counts_cached: bool = True
-    """E46: the message of a CACHE queue is counted. Otherwise none is."""
+    gives_ids: bool = False
+    """E55: a frame without an id is given one as it arrives, and its pending response does not count. Otherwise only
+    a message is, by a queue whose UseMessageId is true."""
+    keeps_cached: bool = True
+    """E46: a CACHE queue keeps the newest message. Otherwise what is pushed there is dropped, and so is what was stored
+    before; until then that stays."""
     serves_caches: bool = True
     """E10: a pull from a cache is answered by a response. Otherwise it is unacceptable."""
     counts_what_there_is: bool = True
@@ -75,6 +85,8 @@ class Rules:
     """WaitForAcknowledge holds the next message back. Otherwise it does nothing."""
     reports_timeouts: bool = True
     """E31: where acknowledgements travel to producers, a missing one does so as a negative one."""
+    reports_queue_of_message: bool = True
+    """E57: MessageProduced names the queue that a message went into. Otherwise what the message's frame names."""
     describes_events: bool = True
     """E23: notifications have headers for channel and queue."""
     addresses_channel_events: bool = True
@@ -89,6 +101,9 @@ class Rules:
     sent."""
     answers_unknown_events: bool = True
     """A subscription to an event that does not exist is answered. Otherwise nothing is."""
+    keeps_subscriptions: bool = True
+    """E58: a client may subscribe to a queue that is not there, and a subscription outlives its channel and queue.
+    Otherwise neither."""
     reports_unknown_clients: bool = False
     """E39: a direct message to an unknown client id is answered 404 whatever its flags."""
     never_sends_dead_messages: bool = True
@@ -116,13 +131,17 @@ RULES = {
         answers_information_alike=True,
         reads_queue_id_header=False,
         filters_by_target=False,
+        updates_from_channel=False,
+        marks_answers_to_events=False,
+        marks_confirmations=False,
+        marks_again=False,
         has_limits=False,
         reports_options_of_queue=False,
         stopped_is_unauthorized=True,
         refuses_by_acknowledgement=False,
         acknowledges_when_asked=False,
-        leaves_out_ids=False,
-        counts_cached=False,
+        gives_ids=True,
+        keeps_cached=False,
         serves_caches=False,
         counts_what_there_is=False,
         loses_one_after_pull=True,
@@ -131,12 +150,14 @@ RULES = {
         skips_bad_copies=False,
         waits_for_acknowledge=False,
         reports_timeouts=False,
+        reports_queue_of_message=False,
         describes_events=False,
         addresses_channel_events=False,
         answers_for_routers=False,
         reports_last_state=False,
         counts_settled=False,
         answers_unknown_events=False,
+        keeps_subscriptions=False,
         reports_unknown_clients=True,
         never_sends_dead_messages=False,
     ),

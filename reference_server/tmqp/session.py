@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 
+from msgspec.structs import replace
+
 from wireproof.protocols import NEED_DATA
 from wireproof.protocols.connection import EndOfStream
 from wireproof.protocols.errors import RemoteProtocolError
@@ -117,6 +119,8 @@ class TmqpSession(StreamSession[State, TmqpServer]):
                 return
             if not (self._is_known(request) and self.is_honest(request)):
                 return
+            if not request.id and self.state.rules.gives_ids:
+                request = replace(request, id=self.state.new_id(), pending_response=0)
             if self.client is not None and isinstance(request, RELAYED):
                 self.relay(request, self.client)
         elif self.client is None and self._is_ignored:

@@ -132,9 +132,7 @@ class State:
             payload=payload,
         )
         if not self.rules.answers_as_asked:
-            is_asked = request.pending_response or (
-                request.pending_ack and payload and self.rules.answers_information_alike
-            )
+            is_asked = request.pending_response or (payload and self.rules.answers_information_alike)
             return response if is_asked or always else None
         answers: list[Reply] = [response] if request.pending_response else []
         if request.pending_ack:
@@ -162,7 +160,7 @@ class State:
         frame = message.frame
         confirmation = Confirmation(
             one_delivery=int(first),
-            high_priority=frame.high_priority,
+            high_priority=frame.high_priority if self.rules.marks_confirmations else 0,
             id=message.id,
             target=frame.target,
             content_type=frame.content_type,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wireproof.mutants.edits import edit
 from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
@@ -10,6 +11,12 @@ __all__ = ["MUTANTS"]
 def flipped(rule: str, description: str, clauses: str, *, value: bool = False) -> ServerMutant:
     """Return a mutant of the document's server with one rule otherwise."""
     return mutant(f"rule-{rule.replace('_', '-')}", description, clauses, rules={rule: value}, profiles=("doc",))
+
+
+def documents(rule: str, description: str, clauses: str, *, value: bool = True) -> ServerMutant:
+    """Return a mutant of the released server that goes by the document in one rule."""
+    name = f"rule-{rule.replace('_', '-')}-released"
+    return mutant(name, description, clauses, rules={rule: value}, profiles=("twino-3.0.0",))
 
 
 MUTANTS: tuple[ServerMutant, ...] = (
@@ -34,8 +41,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("refuses_by_acknowledgement", "A refused push is answered by a response, whatever was asked for.", "PRODUCE-5"),
     flipped("acknowledges_when_asked", "Every push with an id is acknowledged.", "PRODUCE-7"),
     flipped("makes_queue_without_id", "To create a queue without its id makes queue 0, too.", "CREATE_QUEUE-3", value=True),
-    flipped("leaves_out_ids", "A message without an id gets one whatever UseMessageId says.", "MESSAGE-6"),
-    flipped("counts_cached", "The message of a CACHE queue is not counted.", "CACHE-1 QUEUE_INFO-3 QUEUE_INFO-5 STOPPED-2 NOTIFICATION-5"),
+    mutant("id-whatever-options-say", "A message without an id gets one whatever UseMessageId says.", "MESSAGE-6",
+           edit("Pushing.push", "if not request.id and settings.use_id:", "if not request.id:"), profiles=("doc",)),
+    mutant("cached-not-counted", "The message of a CACHE queue is not counted.", "CACHE-1 QUEUE_INFO-3 QUEUE_INFO-5 STOPPED-2 NOTIFICATION-5",
+           edit("QueueOperations._described", "Messages=queue.normal", "Messages=0 if settings.status == 4 else queue.normal"), profiles=("doc",)),
     flipped("serves_caches", "A pull from a cache is unacceptable.", "CACHE-2 CACHE-3 CACHE-1"),
     flipped("counts_what_there_is", "Pulled messages say how many were asked for.", "PULL-4"),
     flipped("loses_one_after_pull", "A pull that is served in full drops one message more.", "PULL-15 PULL-13 PULL-3", value=True),
@@ -44,8 +53,22 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("answers_for_routers", "What a router acknowledges is an answer to what its clients were sent.", "ROUTE-5 ROUTE-1 ROUTE-4"),
     flipped("addresses_copies", "A copy names the channel and queue of the original.", "COPY-2 COPY-1"),
     flipped("waits_for_acknowledge", "WaitForAcknowledge does nothing.", "ACKNOWLEDGE-4"),
-    mutant("rule-reports-last-state-released", "QueueRemoved names the state that the queue had.", "NOTIFICATION-5",
-           rules={"reports_last_state": True}, profiles=("twino-3.0.0",)),
-    mutant("rule-keeps-after-options-released", "Who creates a channel with options stays connected.", "CREATE_CHANNEL-10",
-           rules={"keeps_after_options": True}, profiles=("twino-3.0.0",)),
+    documents("reports_last_state", "QueueRemoved names the state that the queue had.", "NOTIFICATION-5"),
+    documents("keeps_after_options", "Who creates a channel with options stays connected.", "CREATE_CHANNEL-10"),
+    documents("gives_ids", "Only messages of queues are given an id.", "FRAME-11", value=False),
+    documents("answers_information_alike", "An operation that asks for information is answered with pending response alone.",
+              "RESPONSE-10", value=False),
+    documents("updates_from_channel", "Options that an update leaves out are the channel's again.", "UPDATE_QUEUE-4"),
+    documents("keeps_cached", "A CACHE queue keeps the newest message.", "CACHE-4"),
+    documents("addresses_copies", "A copy names its own channel and queue.", "COPY-5 NOTIFICATION-8"),
+    documents("reports_queue_of_message", "MessageProduced of a copy names the queue that it went into.", "NOTIFICATION-8"),
+    documents("marks_answers_to_events", "The answer to EVENT has the mark and the priority of its request.", "EVENT-7"),
+    documents("keeps_subscriptions", "A subscription outlives its queue and its channel.", "EVENT-8"),
+    documents("reports_unknown_clients", "A message to an id of nobody is answered as its flags ask.", "SEND_DIRECT-6 FRAME-11", value=False),
+    mutant("names-always-answered", "A message to a name of nobody is answered 404 whatever its flags.", "SEND_DIRECT-6",
+           edit("Direct.send_direct", "always = is_id and ", "always = "), profiles=("twino-3.0.0",)),
+    mutant("absent-answered-when-asked", "A channel that is absent is told with pending response alone.", "RESPONSE-11",
+           edit("Operations._found", "always=always", "always=False"), profiles=("twino-3.0.0",)),
+    mutant("absent-always-answered", "An update of what is absent is answered whatever its flags are.", "RESPONSE-11",
+           edit("QueueOperations._found", "session, always=by_payload", "session, always=True"), profiles=("twino-3.0.0",)),
 )  # fmt: skip
