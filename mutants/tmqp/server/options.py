@@ -82,7 +82,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("queue.Queue.acknowledged", "awaited = self._awaited.pop((id_, client), None)",
                 "client = next((two for one, two in self._awaited if one == id_), client)",
                 "awaited = self._awaited.pop((id_, client), None)")),
-    mutant("first-acknowledgement-only", "Of several consumers the first acknowledgement counts for all.", "CONFIRMATION-3 ACKNOWLEDGE-4",
+    mutant("first-acknowledgement-only", "Of several consumers the first acknowledgement counts for all.", "CONFIRMATION-3 ACKNOWLEDGE-4 QUEUE_INFO-7",
            edit("queue.Queue.acknowledged", "self._settle(awaited)", "self._state.settled(awaited)",
                 "[self._state.settled(self._awaited.pop(one)) for one in list(self._awaited) if one[0] == id_]")),
     mutant("put-back-last", "What is put back at the beginning is put at the end.", "ACKNOWLEDGE-3",

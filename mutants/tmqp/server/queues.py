@@ -127,7 +127,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("waits-for-positive", "WaitForAcknowledge waits for positive acknowledgements.", "ACKNOWLEDGE-4",
            edit("queue.Queue.acknowledged", "awaited = self._awaited.pop((id_, client), None)",
                 "awaited = None if negative and self.holds_back else self._awaited.pop((id_, client), None)")),
-    mutant("time-goes-on", "The time for an acknowledgement goes on after it came.", "ACKNOWLEDGE-4 ACKNOWLEDGE-3",
+    mutant("time-goes-on", "The time for an acknowledgement goes on after it came.", "ACKNOWLEDGE-4 ACKNOWLEDGE-3 QUEUE_INFO-7",
            edit("Queue.acknowledged", "self._settle(awaited)", "pass")),
     mutant("waits-for-ever", "An acknowledgement is waited for without end.", "ACKNOWLEDGE-4",
            first("queue.Queue.missed", "return")),
