@@ -146,7 +146,7 @@ class SdkOperations:
         expected = self.equivalence.written(filled, sealed=step.sealed)
         at = first_difference(expected, got.data)
         wanted, came = shown(expected, at), shown(got.data, at)
-        self.sent_otherwise(step, filled, got.messages, at, ended=expected.startswith(got.data))
+        self.sent_otherwise(step, filled, got, at, ended=expected.startswith(got.data))
         each = [self.equivalence.written([one], sealed=step.sealed) for one in filled]
         self.interleaved = len(filled) > 1 and are_interleaved(each, got.data)
         self.clause = (self.interleaved and self.spoken.sdk.whole_clause) or self.clause
@@ -168,7 +168,7 @@ class SdkOperations:
         self,
         step: AskStep | ReceiveStep,
         requests: Sequence[Request],
-        messages: Sequence[Message],
+        got: act.Got,
         at: int,
         *,
         ended: bool,
@@ -179,15 +179,16 @@ class SdkOperations:
         """
         number, inside = self._request_at(requests, at)
         self.at = replace(self.at, reply_to=requests[number].NAME)
-        if not ended and not is_missing(requests, messages, number):
-            field = self._field_unlike(requests, messages) or field_at(self.script.codec, requests[number], inside)
+        if not ended and not is_missing(requests, got.messages, number):
+            field = self._field_unlike(requests, got) or field_at(self.script.codec, requests[number], inside)
             self._blame(step, field)
 
-    def _field_unlike(self, requests: Sequence[Request], messages: Sequence[Message]) -> str:
-        """Return the first field that came with another value, where a byte holds several; "" where it is unknown."""
-        for one, other in zip(requests, messages, strict=False):
+    def _field_unlike(self, requests: Sequence[Request], got: act.Got) -> str:
+        """Return the first field that came with another value, bytes before it perhaps too; "" where it is unknown."""
+        is_whole = b"".join(map(self.script.codec.encode, got.messages)) == got.data
+        for one, other in zip(requests, got.messages, strict=False):
             layout = self.script.codec.layout(type(one))
-            if not layout.is_packed or type(one) is not type(other):
+            if not (layout.is_packed or is_whole) or type(one) is not type(other):
                 return ""
             unlike = (name for name, _ in layout.fields if getattr(one, name) != getattr(other, name))
             if name := next(unlike, ""):

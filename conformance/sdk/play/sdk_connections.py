@@ -195,7 +195,7 @@ class SdkConnections:
         if got.data != expected and not got.alike:
             at = first_difference(expected, got.data)
             detail = shown(got.data, at)
-            self.operations.sent_otherwise(step, requests, got.messages, at, ended=expected.startswith(got.data))
+            self.operations.sent_otherwise(step, requests, got, at, ended=expected.startswith(got.data))
             if got.answered is not None and connect_call is not None:
                 answer = yield from self.operations.reported(connect_call)
                 detail += f", then it reports {error_text(answer) or 'that it is connected'}"
@@ -225,7 +225,7 @@ class SdkConnections:
                 wanted = self.operations.script.codec.encode(left[0])
                 at = first_difference(wanted, got.data)
                 first = [one for one in left if isinstance(one, Request)]
-                self.operations.sent_otherwise(step, first, got.messages, at, ended=wanted.startswith(got.data))
+                self.operations.sent_otherwise(step, first, got, at, ended=wanted.startswith(got.data))
                 raise Stopped(Verdict.FAIL, shown(wanted, at), shown(got.data, at), byte=at)
             left = rest
             for _ in got.messages:

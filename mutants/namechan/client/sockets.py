@@ -12,6 +12,9 @@ ANOTHER = "if reply.version != VERSION:"
 UNSUPPORTED = "if reply.version == UNSUPPORTED:"
 AGAIN = "again = [self._continued(one) for one in self._kept.values()]"
 MUTANTS = (
+    mutant("restored-once", "Only the first loss of a connection is repaired.", "25",
+           edit("ServerConnection._lost", "if self._reconnect is None:",
+                "if self._reconnect is None or self._reconnecting is not None:")),
     mutant("any-version", "Whatever version the server answers is taken.", "3",
            edit("Client._prepare", UNSUPPORTED, "if False:"), edit("Client._prepare", ANOTHER, "if False:")),
     mutant("minus-one-is-connected", "-1 is told as a connection.", "3", edit("Client._prepare", UNSUPPORTED, "if False:"),

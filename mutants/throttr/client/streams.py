@@ -49,6 +49,8 @@ MUTANTS = (
     mutant("pushes-twice", "A push is handed on twice.", "CLIENT-12",
            after("Client._pushed", "asyncio.get_running_loop().call_soon(self._on_message, message)",
                  "asyncio.get_running_loop().call_soon(self._on_message, message)")),
+    mutant("equal-pushes-once", "A push that is equal to the one before is dropped.", "CLIENT-12",
+           first("Client._pushed", "if vars(self).get('before') == push: return", "self.before = push")),
     mutant("pushes-backwards", "Pushes in one segment are handed on from the end.", "CLIENT-12",
            first("Link._read", "held = []"), edit("Link._read", "self._on_push(push)", "held.append(push)"),
            edit("Link._read", "return", "[self._on_push(one) for one in held[::-1]]; return")),

@@ -41,6 +41,8 @@ MUTANTS = (
            handed_on("headers", "tuple(sorted(push.headers, key=lambda one: one.name.lower()))")),
     mutant("messages-not-handed-on", "Nothing is handed on.", "CLIENT-16 CLIENT-13 CLIENT-14 CLIENT-15 CLIENT-17 CLIENT-18",
            first("Client._pushed", "return")),
+    mutant("last-hop-dropped", "A message whose TTL is 1 is dropped.", "CLIENT-16 CLIENT-17",
+           first("Client._pushed", "if getattr(push, 'ttl', 2) < 2: return")),
     mutant("messages-without-source", "A message is handed on without its source.", "CLIENT-16", handed_on("source", 'b""')),
     mutant("long-ids-cut", "An id is handed on cut at 127 bytes.", "CLIENT-16", handed_on("id", "push.id[:127]")),
     mutant("targets-as-text", "A target is decoded as text.", "CLIENT-16",
