@@ -79,7 +79,7 @@ class RecordedSuite:
             [
                 FailedPlay(_key(case), case, outcome.place, outcome.blamed)
                 for case, outcome in played
-                if outcome.verdict in BY_ITSELF and outcome.place is not None
+                if weigh(outcome, self.levels[case.id]) in BY_ITSELF and outcome.place is not None
             ],
         )
         found = []
