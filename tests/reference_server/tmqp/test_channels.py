@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.reference_server.tmqp.simulated import WAITS, Server, heading, produce, rows
+from tests.reference_server.tmqp.simulated import WAITS, Server, heading, produce, pull, rows
 from wireproof.protocols.tmqp.bodies import ChannelInformation, ChannelList, ChannelOptions, ClientList
 from wireproof.protocols.tmqp.requests import (
     ChannelInfo,
@@ -123,6 +123,22 @@ def test_channels_that_come_and_go(document: Server) -> None:
     assert line.codes(create("third"), produce(name="third")) == [("RESPONSE", 482), ("RESPONSE", 404)]
     assert line.codes(Join(id=b"1", target=b"a b", **WAITS)) == [("RESPONSE", 404)]
     assert server.service.state.queues == 2
+
+
+def test_a_channel_goes_with_its_last_message(document: Server) -> None:
+    line = document.client("me")
+    for how in ("expired", "pulled"):
+        document.channel(line, DestroyWhenEmpty=True)
+        document.queue(line, Status=3, MessageTimeout=1000 if how == "expired" else 0)
+        assert document.service.state.channels, "nobody has used it yet"
+        document.join(line)
+        line.send(produce(), Leave(target=b"ch"))
+        assert document.service.state.channels
+        if how == "pulled":
+            line.send(Join(target=b"ch"), pull(), Leave(target=b"ch"))
+        else:
+            document.wait(1.1)
+        assert document.service.state.channels == {}, how
 
 
 @pytest.mark.parametrize(
