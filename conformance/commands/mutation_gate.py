@@ -65,7 +65,8 @@ def _print_samples(console: Console, run: MutationRun, results: Sequence[GateRes
         played = sum(one.played for one in variants)
         console.print(
             f"sampled: {played} of {len(variants) * cases} plays on {number_of(len(variants), 'conforming variant')} "
-            f"(one of {stride_of(len(variants))} cases on each); blame and cases that kill no mutant are left to the full matrix"
+            f"(one of {stride_of(len(variants))} cases on each); "
+            "blame and cases that kill no mutant are left to the full matrix"
         )
     if live:
         console.print(f"left out: {number_of(live, 'mutant')} that only a process of their own shows (--live)")
