@@ -122,7 +122,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Routing.route", "self._routers.get(request.target)", "self._routers.get(request.target.lower())")),
     mutant("events-by-lower-case", "Events are found without regard to case.", "EVENT-1",
            first("Direct.event", "if request.target not in EVENTS:",
-                 "    from msgspec.structs import replace", "    named = {one.lower(): one for one in EVENTS}",
+                 "    named = {one.lower(): one for one in EVENTS}",
                  "    request = replace(request, target=named.get(request.target.lower(), request.target))")),
     mutant("router-stops", "A router with Distribute reaches one binding.", "ROUTE-1",
            edit("Routing.route", 'router.entry.method != "distribute"', "True")),
