@@ -33,7 +33,7 @@ def test_a_reference_server_passes_as_users_start_it(
 ) -> None:
     serve = f"{sys.executable} -m reference_server {protocol} --profile {profile} --port {{port}}"
     serve += f" --width {variant}" if variant else ""
-    effort = ["--effort", "smoke"] if (protocol, profile, variant) in FEATURED else []
+    effort = ["--effort", "smoke", "--max-time", "200"] if (protocol, profile, variant) in FEATURED else []
 
     passes(
         "wireproof", "test", *place(protocol, profile, variant), *effort, "--target-command", serve, "--out", tmp_path
