@@ -64,7 +64,7 @@ def _files(name: str) -> Iterator[Path]:
     folder = vectors_root() / name
     yield folder / "clauses.yaml"
     yield from (path for place in ("cases", "sdk") for path in sorted((folder / place).glob("*.yaml")))
-    yield from folder.glob("combinations.yaml")
+    yield from (path for name in ("combinations.yaml", "walks.yaml") for path in folder.glob(name))
 
 
 def explained(identifier: str, profile: str | None = None, variant: str | None = None) -> list[str]:

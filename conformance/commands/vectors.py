@@ -15,6 +15,7 @@ from wireproof.conformance.report.vector_archive import archive
 from wireproof.conformance.report.vector_files import canonical, configurations
 from wireproof.conformance.report.vector_store import FOLDER, derive, vectors_of
 from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
+from wireproof.conformance.suite.walks import read_walks, walks_path
 from wireproof.protocols import protocol, protocol_names
 from wireproof.protocols.fields import Absent
 
@@ -106,6 +107,32 @@ def check(name: str | None) -> None:
         click.echo(line, err=True)
     if bad:
         raise click.ClickException("run 'wireproof vectors build' and commit what it writes")
+
+
+@command.command()
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.option("--candidates", default=3000, show_default=True, help="Walks that are drawn.", type=click.IntRange(min=1))
+@click.option("--keep", default=150, show_default=True, help="Walks of a set.", type=click.IntRange(min=1))
+@click.option("--anew", is_flag=True, help="Choose without those that there are: ids of cases go.")
+def walks(name: str, candidates: int, keep: int, anew: bool) -> None:
+    """Choose walks of PROTOCOL, beside those that there are (docs/writing-cases.md); takes minutes."""
+    from wireproof.conformance.run.walk_choice import WalkError, choose
+
+    path = vectors_root() / name / "walks.yaml"
+    try:
+        file, context = read_walks(path), load_suite(name).context
+        for one, of in file.sets.items() if file is not None else ():
+            kept = walks_path(path, one)
+            first = kept.read_text(encoding="utf-8").splitlines() if kept.is_file() and not anew else []
+            found = choose(one, of, context, first=first, candidates=candidates, keep=keep)
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_text("".join(f"{walk}\n" for walk in found.walks), encoding="utf-8")
+            share = f"{100 * found.shown / found.of:.1f} % of what {number_of(candidates, 'candidate')} show"
+            click.echo(f"{name}: {one}: {number_of(len(found.walks), 'walk')}, {share}")
+    except (CaseError, WalkError) as error:
+        raise _fail(error) from None
+    if file is None:
+        raise click.UsageError(f"{name} has no walks: there is no {path.name}")
 
 
 @command.command()

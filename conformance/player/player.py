@@ -62,14 +62,15 @@ class Player:
         self.talk = CaseConnections(
             symbols, segmentation=segmentation, timeout=timeout, on_step=on_step, most=most, way=way
         )
-        self._step = 0
+        self.step = 0
+        """The number of the step that is played."""
 
     def play(self) -> ActionGenerator[Outcome]:
         """Run every step; close what is left open; return the outcome. Raises nothing of its own."""
         try:
             outcome = yield from self._outcome()
         except (SymbolError, LocalProtocolError) as error:
-            outcome = harness_error(str(error), self.talk.trace, self._step)
+            outcome = harness_error(str(error), self.talk.trace, self.step)
         except Exception as error:
             outcome = self.broken(error)
         yield from self.talk.close_all()
@@ -78,7 +79,7 @@ class Player:
 
     def broken(self, error: Exception) -> Outcome:
         """Return the outcome of a play that ended in an exception of the harness."""
-        return harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
+        return harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self.step)
 
     def _under_delivery(self, outcome: Outcome) -> Outcome:
         """Return the outcome with the number of cuts, blaming the clause that asks for the verdict of whole."""
@@ -93,7 +94,7 @@ class Player:
                 talk.judge = judge_of(talk.symbols)
             last = last_request(steps)
             for number, spec in enumerate(steps):
-                self._step, talk.asks_no_more = number, number == last
+                self.step, talk.asks_no_more = number, number == last
                 talk.clause, talk.given = self.case.clauses[0], False
                 yield from play_step(talk, spec)
                 if talk.judge is not None and talk.judge.expects_answers:
@@ -126,5 +127,5 @@ class Player:
         elif verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
             guilty = Guilty.NOBODY
         place = FailurePlace(talk.reply_to, talk.field, frozenset(talk.asked))
-        found = (verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got)
+        found = (verdict, talk.trace, guilty, talk.clause, self.step, stop.byte, stop.expected, got)
         return Outcome(*found, place=place, extra=dict(talk.extra))

@@ -20,6 +20,7 @@ from wireproof.conformance.suite.declared import Parameter, load_features, load_
 from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
 from wireproof.conformance.suite.sequence_documents import load_sequences
 from wireproof.conformance.suite.sequences import Sequence
+from wireproof.conformance.suite.walks import walk_cases
 
 __all__ = [
     "Case", "CaseError", "Clause", "Frame", "Suite", "cases_in", "frames_in", "load_probe", "load_suite",
@@ -73,6 +74,7 @@ def load_suite(protocol: str, *, triples: bool = False) -> Suite:
     documents = [read_cases(path, context) for path in paths]
     cases = tuple(case for one in documents for case in one.cases)
     cases += combined_cases(folder / "combinations.yaml", context)
+    cases += walk_cases(folder / "walks.yaml", context)
     if triples:
         cases += combined_cases(folder / "combinations.yaml", context, triples=True)
     frames = tuple(frame for one in documents for frame in one.frames)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.verdict import Level
-from wireproof.conformance.suite.combinations import is_combination
+from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.record_facts import (
     CauseKind,
@@ -60,8 +60,8 @@ class Group:
 
     @property
     def combined(self) -> bool:
-        """Whether all that shows it is combinations."""
-        return all(is_combination(one["case"]) for one in self.shows)
+        """Whether all that shows it is cases that nobody wrote."""
+        return all(is_generated(one["case"]) for one in self.shows)
 
     @property
     def prepares(self) -> bool:

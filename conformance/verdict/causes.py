@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.model.outcome import AT_END, BY_MODEL
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.suite.combinations import is_combination
+from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.verdict.cause_groups import grouped
 from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.record_facts import CauseKind, asked_in, extra_of, follows, process_of, signature
@@ -128,5 +128,5 @@ def _rank(cause: Cause) -> tuple[bool, int, bool, bool, int, int, str]:
 
 
 def _is_vague(record: Record) -> bool:
-    judged_by_model = is_combination(record["case"]) or record["expected"] == BY_MODEL
+    judged_by_model = is_generated(record["case"]) or record["expected"] == BY_MODEL
     return judged_by_model or extra_of(record).get("field") == AT_END

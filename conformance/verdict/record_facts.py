@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.model.outcome import ANYWHERE
 from wireproof.conformance.model.verdict import Guilty, Verdict
-from wireproof.conformance.suite.combinations import is_combination
+from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def shared_keys(record: Record) -> list[tuple[object, ...]]:
     if hang:
         return [(kind, place[0], hang["busy"])]
     if kind is CauseKind.HANG:
-        return [(kind, place[0], record["blamed"]) if is_combination(record["case"]) else (kind, place[0])]
+        return [(kind, place[0], record["blamed"]) if is_generated(record["case"]) else (kind, place[0])]
     found: list[tuple[object, ...]] = [(kind, record["blamed"], place)]
     if let_time_pass(record):
         found.append((kind, place, plain(record["expected"]), plain(record["got"])))

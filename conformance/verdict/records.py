@@ -201,8 +201,11 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
     """Return the record of one play.
 
     A server that ends, or serves nobody any more, weighs what the clause says that it breaks, in a case of a MAY too.
+    Where the model names a clause that only recommends something, the failure is that of a SHOULD.
     """
     level = level_of(case, suite, run.profile)
+    if case.modelled and level is Level.MUST and outcome.blamed is not None and outcome.blamed in suite.clauses:
+        level = Level.MUST if suite.clauses[outcome.blamed].levels.get(run.profile) is Level.MUST else Level.SHOULD
     if outcome.verdict is Verdict.CRASH and outcome.blamed is not None and outcome.blamed in suite.clauses:
         level = min(level, suite.clauses[outcome.blamed].levels.get(run.profile, level), key=list(Level).index)
     verdict = weigh(outcome, level)

@@ -18,6 +18,7 @@ from wireproof.mutants.tmqp.server import (
     options,
     queues,
     rules,
+    walked,
     waste,
 )
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
@@ -36,6 +37,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     mixed.MUTANTS,
     again.MUTANTS,
     links.MUTANTS,
+    walked.MUTANTS,
     waste.MUTANTS,
     conforming.CONFORMING,
 )

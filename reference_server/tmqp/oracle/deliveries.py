@@ -87,10 +87,11 @@ class Deliveries:
             "pending_ack": int(queue.requests_ack),
             "headers": Headers([*headers, *added], exact=world.is_strict),
             "payload": frame.payload,
+            "one_delivery": int(is_first),
+            "high_priority": frame.high_priority,
+            "pending_response": frame.pending_response,
+            "ttl": item.ttl,
         }
-        if world.is_strict:
-            flags = {"one_delivery": int(is_first), "high_priority": frame.high_priority}
-            fields |= {**flags, "pending_response": frame.pending_response, "ttl": item.ttl}
         return Shape(QueueMessage, fields)
 
     def confirm(self, queue: ModelQueue, item: Item, *, nack: bool = False, is_certain: bool = True) -> None:

@@ -59,15 +59,16 @@ def channel_body(world: World, channel: ModelChannel) -> Body:
     return Body({name: value for name, value in members.items() if name != "MessageLimit"})
 
 
-def queue_body(world: World, queue: ModelQueue) -> Body:
-    """Return what is reported of a queue."""
+def queue_body(world: World, queue: ModelQueue, *, counted: bool = False) -> Body:
+    """Return what is reported of a queue; `counted`: what happened in it, too, which is only recommended."""
     members: dict[str, object] = {"Channel": as_text(queue.channel.name), "Id": queue.number}
     members["Status"] = queue.status.name.replace("_", "")
     if not queue.is_vague:
         members |= {"PriorityMessages": len(queue.high), "Messages": len(queue.normal)}
     if world.is_strict:
         members |= _described(world, queue.options, queue.given)
-        members |= {} if queue.is_vague else {name: queue.counts[name] for name in OF_COUNTS}
+    if (counted or world.is_strict) and not queue.is_vague:
+        members |= {name: queue.counts[name] for name in OF_COUNTS}
     return Body({name: value for name, value in members.items() if name not in OF_CHANNELS})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +30,11 @@ __all__ = [
 class Made:
     """Bytes that the server may choose: unknown until they are first seen."""
 
-    __slots__ = ("value",)
+    __slots__ = ("other_than", "value")
 
-    def __init__(self, value: bytes | None = None) -> None:
-        self.value = value
+    def __init__(self, value: bytes | None = None, *, other_than: bytes = b"") -> None:
+        """`other_than` is taken: what the server makes is something else."""
+        self.value, self.other_than = value, other_than
 
     def __repr__(self) -> str:
         """Return the value, or that it is free."""
@@ -119,7 +120,17 @@ class Body:
 
     def holds(self, found: Mapping[str, object]) -> bool:
         """Say whether an object has the members."""
-        return all(name in found and _is_like(wanted, found[name]) for name, wanted in self.members.items())
+        return not any(self._differing(found))
+
+    def broken_clause(self, got: object) -> str | None:
+        """Return the clause about the first member that differs; None for one that has none of its own."""
+        found = _read(got)
+        return OF_MEMBERS.get(next(self._differing(found), "")) if isinstance(found, dict) else None
+
+    def _differing(self, found: Mapping[str, object]) -> Iterator[str]:
+        for name, wanted in self.members.items():
+            if name not in found or not _is_like(wanted, found[name]):
+                yield name
 
 
 @dataclass(frozen=True)
@@ -169,7 +180,9 @@ def _is_like(wanted: object, got: object) -> bool:
     if isinstance(wanted, Numbers):
         return wanted(got)
     if isinstance(wanted, Made):
-        return bool(got) if wanted.value is None else got == as_text(wanted.value)
+        return (
+            got not in ("", None, as_text(wanted.other_than)) if wanted.value is None else got == as_text(wanted.value)
+        )
     if wanted == "" and got is None:
         return True  # what a client does not send is null, or made up
     if isinstance(wanted, str) and isinstance(got, str):
@@ -179,7 +192,7 @@ def _is_like(wanted: object, got: object) -> bool:
 
 def _fits(wanted: object, got: object) -> bool:
     if isinstance(wanted, Made):
-        return bool(got) if wanted.value is None else got == wanted.value
+        return got not in (b"", wanted.other_than) if wanted.value is None else got == wanted.value
     if isinstance(wanted, frozenset):
         return got in wanted
     return bool(wanted(got)) if callable(wanted) else got == wanted
@@ -257,6 +270,13 @@ OF_FIELDS = {
     ("NOTIFICATION", "content_type"): "TMQP-NOTIFICATION-1",
 }
 """Message and field -> the clause that fixes it, where that is another than what the message is expected by."""
+OF_MEMBERS = {
+    **dict.fromkeys(("Messages", "PriorityMessages", "Status"), "TMQP-QUEUE_INFO-3"),
+    **dict.fromkeys(("ReceivedMessages", "SentMessages", "Deliveries", "Acks", "NegativeAcks"), "TMQP-QUEUE_INFO-5"),
+    "TimeoutMessages": "TMQP-QUEUE_INFO-6",
+}
+"""Member of QUEUE_INFORMATION -> the clause that fixes it."""
+INFORMED = "TMQP-QUEUE_INFO-1"
 SURPLUS = {"NOTIFICATION": "TMQP-EVENT-2", "CONFIRMATION": "TMQP-PRODUCE-7"}
 """Message -> the clause that is broken where none was to come."""
 PULLED = "TMQP-PULL-"
@@ -277,6 +297,9 @@ def broken_clause(due: Sequence[Expected], message: Message) -> str | None:
             wrong = shape.differing(message)
             own = one.clause.startswith(PULLED) and wrong and wrong[0] == "headers"
             clause = OF_FIELDS.get((message.NAME, wrong[0]), one.clause) if wrong else "TMQP-MESSAGE-5"
+            body = shape.fields.get("payload")
+            if wrong[:1] == ["payload"] and isinstance(body, Body) and clause == INFORMED:
+                clause = body.broken_clause(getattr(message, "payload", b"")) or clause
             found.append((len(wrong), one.clause if own else clause))
     if found:
         return min(found, key=lambda one: one[0])[1]

@@ -274,7 +274,7 @@ class ModelOperations:
     def _queue_info(self, client: ModelClient, request: RequestFrame) -> None:
         queue = self._queue(client, request)
         if queue is not None:
-            self._expect_answer(client, request, ResultCode.OK, queue_body(self._world, queue))
+            self._expect_answer(client, request, ResultCode.OK, queue_body(self._world, queue, counted=True))
 
     def _list_clients(self, client: ModelClient, request: RequestFrame) -> None:
         there = self._world.clients

@@ -122,7 +122,8 @@ class Traffic:
             if self._refused(queue, request) is not None:
                 continue
             changed = {"headers": rest, "pending_ack": 0, "target": queue.channel.name, "content_type": queue.number}
-            item = Item(replace(request, **changed), Made(id_ or None), client, False, DEFAULT_TTL, self._world.now)
+            made = Made(id_ or None, other_than=request.id)
+            item = Item(replace(request, **changed), made, client, False, DEFAULT_TTL, self._world.now)
             self._notices.message(queue, item)
             if request.pending_ack and request.id:  # whether copies are acknowledged is free (E50)
                 shape = Shape(Confirmation, {"id": item.id, "target": Spelled(queue.channel.name)})

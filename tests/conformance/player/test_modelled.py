@@ -23,6 +23,7 @@ SUITE = load_suite("tmqp")
 PAIRS = [case for case in SUITE.cases if "/pairs-" in case.id]
 HELLO = {"perform": {"hello": {}}}
 QUEUE = {"perform": {"kept": {"options": {"message": {"QUEUE_OPTIONS": {"Status": "PUSH"}}}}}}
+QUEUE_ID = {"name": "Queue-Id", "value": "1"}
 PUSHED = {"PRODUCE": {"id": "m1", "pending_ack": 1, "target": "$c", "content_type": 1}}
 
 
@@ -134,3 +135,31 @@ def test_a_connection_to_another_listener_is_what_that_listener_serves() -> None
 
     assert played(case).verdict is Verdict.PASS
     assert played(alone).verdict is Verdict.FAIL
+
+
+def test_what_happened_in_a_queue_is_counted() -> None:
+    """QUEUE_INFO was compared by what a queue stores alone: no combination saw a wrong count."""
+    told = {"QUEUE_INFO": {"id": "i", "pending_response": 1, "target": "$c", "headers": [QUEUE_ID]}}
+    pull = {"PULL": {"id": "p", "target": "$c", "content_type": 1, "headers": [{"name": "Count", "value": "1"}]}}
+    pulls = {"perform": {"kept": {"options": {"message": {"QUEUE_OPTIONS": {"Status": "PULL"}}}}}}
+    asked = case_of(HELLO, pulls, {"send": [{"JOIN": {"target": "$c"}}, PUSHED, pull]}, {"send": told})
+
+    assert played(asked).verdict is Verdict.PASS
+    outcome = played(asked, "pulled-not-counted")
+    assert (outcome.verdict, outcome.blamed) == (Verdict.FAIL, "TMQP-QUEUE_INFO-5")
+
+
+@pytest.mark.parametrize(
+    ("walk", "mutant"),
+    [
+        ("rooms/walk-0602aa64", "acknowledged-as-pushed"),
+        ("rooms/walk-e6e44f65", "update-turns-anew"),
+        ("rooms/walk-23900cca", "stored-takes-a-turn"),
+    ],
+)
+@pytest.mark.parametrize("segmentation", ["whole", "fields", "joined"])
+def test_a_walk_finds_what_no_other_case_does(walk: str, mutant: str, segmentation: str) -> None:
+    case = next(one for one in SUITE.cases if one.id == walk)
+
+    assert played(case, None, segmentation).verdict is Verdict.PASS
+    assert played(case, mutant, segmentation).verdict is Verdict.FAIL

@@ -86,6 +86,13 @@ def test_a_server_that_ends_in_a_case_of_a_may_breaks_what_asks_it_to_stay_up(bl
     assert (found["verdict"], found["level"]) == ("crash", level)
 
 
+@pytest.mark.parametrize(("blamed", "level"), [("THR-ROBUSTNESS-1", "SHOULD"), (CLAUSE, "MUST")])
+def test_what_the_model_judges_weighs_what_the_clause_does_that_it_names(blamed: str, level: str) -> None:
+    found = kept(Outcome(Verdict.FAIL, EVENTS, Guilty.TARGET, blamed, 1, 0), modelled=True)
+
+    assert (found["level"], found["verdict"]) == (level, "lenient" if level == "SHOULD" else "fail")
+
+
 def test_long_bytes_are_cut_and_say_so() -> None:
     exchange = record(run(), SUITE, make_case(), Outcome(Verdict.PASS, EVENTS), duration_us=1)["exchange"]
 

@@ -1,0 +1,37 @@
+"""Mutants of how two rules meet, which no written case and no combination kills: walks do."""
+
+from __future__ import annotations
+
+from wireproof.mutants.edits import edit, first
+from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
+
+__all__ = ["MUTANTS"]
+
+DOC = ("doc",)
+MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("acknowledged-as-pushed", "Whether consumers must acknowledge is decided when a message is pushed, not when it is sent.", "MESSAGE-4 UPDATE_QUEUE-1",
+           edit("queue.Queue.push", "self.counters.received += 1", "self.counters.received += 1; vars(self).setdefault('asked', {})[message] = self.requests_ack"),
+           edit("StoredMessage.delivered", "int(self.queue.requests_ack)", "int(vars(self.queue)['asked'].get(self, self.queue.requests_ack))"),
+           edit("queue.Queue.send", "state, requests_ack = self._state, self.requests_ack", "state, requests_ack = self._state, self.asked.get(message, self.requests_ack)"),
+           profiles=DOC),
+    mutant("bad-queue-makes-its-channel", "CREATE_QUEUE with bad options in a channel that is not there creates the channel.", "CREATE_QUEUE-1 JOIN-3 LIST_QUEUES-2",
+           edit("QueueOperations.create_queue", "return wrong(state, request, client, ResultCode.BAD_REQUEST, error)",
+                "if channel is None: self._channels.create(request.target, state.settings)",
+                "return wrong(state, request, client, ResultCode.BAD_REQUEST, error)"), profiles=DOC),
+    mutant("cache-is-dropped", "A CACHE queue that becomes another kind loses its message.", "UPDATE_QUEUE-1 PULL-2 PUSH-2",
+           edit("queue.Queue.change", "self.settings = settings",
+                "if self.settings.status is QueueStatus.CACHE and settings.status is not QueueStatus.CACHE: self.clear()", "self.settings = settings"),
+           profiles=DOC),
+    mutant("deleted-unsubscribes", "Subscriptions to a channel's events are gone when it is created anew.", "EVENT-2 NOTIFICATION-4 NOTIFICATION-5",
+           edit("Channels.remove", "channel.is_removed = True", "channel.is_removed = True", "for key in [key for key in self._state.subscribers if key[1] == channel.key]:",
+                "    for client in list(self._state.subscribers[key]): self.events.unsubscribe(client, key)"), profiles=DOC),
+    mutant("left-cannot-acknowledge", "The acknowledgement of a client that left the channel does not count.", "ACKNOWLEDGE-1 CONFIRMATION-3",
+           first("queue.Queue.acknowledged", "if client not in self.channel.members: return None"), profiles=DOC),
+    mutant("stored-takes-a-turn", "A message that is stored takes a turn of ROUND_ROBIN, too.", "ROUND_ROBIN-2 ROUND_ROBIN-1 PRODUCE-3",
+           edit("queue.Queue.push", "self.store(message)", "self.store(message); self._turn += 1"), profiles=DOC),
+    mutant("stop-forgets", "A queue that stops forgets the acknowledgements that it waits for.", "CONFIRMATION-3 ACKNOWLEDGE-1",
+           edit("queue.Queue.change", "if settings.status is QueueStatus.STOPPED:", "if settings.status is QueueStatus.STOPPED:",
+                "    self._state.retire(self._awaited); self._awaited = {}"), profiles=DOC),
+    mutant("update-turns-anew", "UPDATE_QUEUE begins the turns of a ROUND_ROBIN queue anew.", "ROUND_ROBIN-1 PRODUCE-3",
+           edit("queue.Queue.change", "self.settings = settings", "self.settings = settings; self._turn = 0"), profiles=DOC),
+)  # fmt: skip
