@@ -65,7 +65,7 @@ def test_a_connection_keeps_the_protocol_s_own_fields_apart() -> None:
         ({"ask": {"QUERY": {"key": "$k"}}, "say": "ok"}, "unknown key 'say'"),
         ({"given": True}, "a step without a verb; expected one of ask, say, receive, "),
         ({"given": True, "recieve": "LIST"}, r"unknown verb 'recieve' \(did you mean receive\?\)"),
-        ({"connect": {"name": "a", "timeout": 1}}, "unknown field of connect 'timeout'; expected none"),
+        ({"connect": {"name": "a", "retries": 1}}, "unknown field of connect 'retries'; expected timeout"),
         ({"connect": {"by_hand": True}}, "'name' is missing"),
         ({"ask": {"QUERY": {"key": "$k"}}, "fails": ["gone"]}, "fails"),
         ({"ask": {"QUERY": {"key": "$k"}}, "cut": 0}, "cut"),
