@@ -112,7 +112,7 @@ def check(name: str | None) -> None:
 @command.command()
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option("--candidates", default=3000, show_default=True, help="Walks that are drawn.", type=click.IntRange(min=1))
-@click.option("--keep", default=150, show_default=True, help="Walks of a set.", type=click.IntRange(min=1))
+@click.option("--keep", default=90, show_default=True, help="Walks of a set.", type=click.IntRange(min=1))
 @click.option("--anew", is_flag=True, help="Choose without those that there are: ids of cases go.")
 def walks(name: str, candidates: int, keep: int, anew: bool) -> None:
     """Choose walks of PROTOCOL, beside those that there are (docs/writing-cases.md); takes minutes."""

@@ -170,9 +170,8 @@ class CaseConnections:
         self.note("secure", line.name)
         answer = yield from self.do(Secure(line.name, self.timeout), line.name)
         if answer.kind is not Kind.SECURED:
-            verdict = Verdict.HANG if answer.kind is Kind.SILENT else Verdict.FAIL
-            line.ended = Kind.RESET if answer.kind is Kind.SILENT else answer.kind
-            detail = answer.data.decode(errors="replace") or "no end of it"
+            is_hung, detail = answer.kind is Kind.SILENT, answer.data.decode(errors="replace") or "no end of it"
+            verdict, line.ended = (Verdict.HANG, Kind.RESET) if is_hung else (Verdict.FAIL, answer.kind)
             raise Stopped(verdict, "a TLS handshake", f"{detail} ({answer.kind})")
         line.codec.start_tls()
         line.boundary_reader.start_tls()
@@ -308,8 +307,7 @@ class CaseConnections:
         if event is not None and not isinstance(event, EndOfStream):
             return event
         expected = wording(as_written(wanted))
-        if not line.codec.buffered:
-            self.clause = self.blame.get(NOTHING, self.clause)
+        self.clause = self.clause if line.codec.buffered else self.blame.get(NOTHING, self.clause)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
             raise Stopped(Verdict.HANG, expected, f"nothing{partial} in {in_words}", byte=line.codec.buffered)
@@ -397,7 +395,6 @@ class CaseConnections:
         if not any(line.ended for line in self.lines.values()):
             return False
         answer = yield from self.do(Open("probe"), "probe")
-        if answer.kind is not Kind.OPENED:
-            return True
-        yield from self.do(Shut("probe", "close"), "probe")
-        return False
+        if answer.kind is Kind.OPENED:
+            yield from self.do(Shut("probe", "close"), "probe")
+        return answer.kind is not Kind.OPENED

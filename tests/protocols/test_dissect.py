@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pytest
 
+from tests.collector import no_collector
 from tests.protocols.psrt.talking import CODEC as PSRT_CODEC
 from tests.protocols.psrt.talking import DATA_SESSION, SESSION, TOKEN
 from wireproof.protocols import LocalProtocolError, Message, Request, Role
@@ -375,9 +375,6 @@ def test_what_was_read_before_an_error_is_freed_with_the_dissection() -> None:
     assert dissection.of_client.error is not None
     seen = weakref.ref(dissection)
 
-    gc.disable()
-    try:
+    with no_collector():
         del dissection
         assert seen() is None
-    finally:
-        gc.enable()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 
 import pytest
 
+from tests.collector import no_collector
 from wireproof.protocols import Connection, RemoteProtocolError, protocol, protocol_names
 from wireproof.protocols.links import Link
 from wireproof.protocols.psrt import PROTOCOL, ControlClient, ControlServer
@@ -61,12 +61,9 @@ def test_a_connection_is_freed_without_the_collector_of_cycles(name: str) -> Non
 def are_freed(some: list[Connection]) -> bool:
     """Drop all references to `some`; return whether nothing of it is left."""
     seen = [weakref.ref(one) for one in some]
-    gc.disable()
-    try:
+    with no_collector():
         some.clear()
         return all(one() is None for one in seen)
-    finally:
-        gc.enable()
 
 
 @pytest.mark.parametrize("name", protocol_names())

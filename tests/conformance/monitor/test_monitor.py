@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 
 import pytest
 
+from tests.collector import no_collector
 from tests.conformance.traced_conversation import THROTTR, TICK, TracedConversation
 from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.trace import Kind
@@ -394,9 +394,6 @@ def test_a_monitor_is_freed_without_the_collector_of_cycles() -> None:
         monitor.feed(event)
     seen = weakref.ref(monitor._connections[0]._harness)
 
-    gc.disable()
-    try:
+    with no_collector():
         del monitor
         assert seen() is None
-    finally:
-        gc.enable()

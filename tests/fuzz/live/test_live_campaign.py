@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 import subprocess
@@ -18,6 +17,7 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.collector import no_collector
 from tests.places import ROOT
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Trace
@@ -334,12 +334,8 @@ def test_a_play_is_freed_before_the_next_one(name: str) -> None:
     """A play may hold megabytes of answers: what one kept took hundreds of megabytes until cycles were looked for."""
     spoken = protocol(name)
     context = FuzzContext(name, spoken.default_profile, spoken.default_variant)
-    gc.disable()
-    try:
-        with Remembering(context) as target:
-            list(live_campaign.Campaign(target, seed=1, limits=live_campaign.CampaignLimits(runs=120)).run())
-    finally:
-        gc.enable()
+    with no_collector(), Remembering(context) as target:
+        list(live_campaign.Campaign(target, seed=1, limits=live_campaign.CampaignLimits(runs=120)).run())
 
     assert len(target.plays) >= 120
     assert target.kept == 0
