@@ -234,8 +234,7 @@ class ScenePlay:
             return None
         if (wrong := self.stream()) is not None:
             return wrong
-        connections = self._on(step.on, self.plain.protocol.link_for(type(request)))
-        if not came and any(one.over in BY_SERVER for one in connections):
+        if not came and any(one.over in BY_SERVER for one in self.proxy.connections if one.client == step.on):
             closed = Breach(Side.SERVER, None, None, "a connection kept open", "it was closed", ends=True)
             return self._by_clause(step, closed)
         if not came and isinstance(detail, Breach):

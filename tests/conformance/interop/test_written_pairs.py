@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +14,11 @@ from wireproof.conformance.commands.interop import command
 from wireproof.conformance.interop import interop_run
 from wireproof.conformance.interop.interop_run import Interop
 from wireproof.conformance.interop.participants import clients_of, servers_of
+from wireproof.conformance.interop.proxied_connection import ProxiedConnection
+from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Side
 from wireproof.conformance.interop.results_page import PairingResult
+from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.processes import module_command
@@ -31,6 +35,19 @@ WRITING = [name for name in protocol_names() if written_scenes(name)]
 SPOKEN = [(name, profile) for name in WRITING for profile in protocol(name).profiles]
 NEEDS_A_SETTING = {"psrt": {"publish_repl"}, "tmqp": {"route"}}
 """What no server takes that has only its usual settings: an account for replication, a router."""
+
+
+class SlowToEnd:
+    """What a server sends on one connection; that it has ended is seen late."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    async def read(self, size: int) -> bytes:
+        data = await self._reader.read(size)
+        if not data:
+            await asyncio.sleep(0.2)
+        return data
 
 
 def driver_of(name: str, mutant: str) -> str:
@@ -150,6 +167,23 @@ def test_a_server_that_closes_when_it_is_asked_is_named_and_not_its_client(monke
 
     assert [side for _, side, _ in broke(result)] == [Side.SERVER]
     assert all(one.untested for one in result.played[2:]), "what comes after it is nobody's"
+
+
+def test_a_server_that_closes_one_connection_after_the_other_is_named_and_not_its_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = Proxy._pump
+
+    async def pump(self: Proxy, connection: ProxiedConnection, reader: Any, *others: Any) -> None:
+        is_control = connection is self.connections[0]
+        await usual(self, connection, SlowToEnd(reader) if is_control and others[-1] is Kind.ENDED else reader, *others)
+
+    monkeypatch.setattr(Proxy, "_pump", pump)
+    server = server_of("psrt", "bye-without-answer", "1")
+
+    result = played("psrt", "1", server=server, only="bye", monkeypatch=monkeypatch)
+
+    assert broke(result) == [("bye/02-bye", Side.SERVER, "PSRT-BYE-3")]
 
 
 def test_a_protocol_says_what_is_wrong_with_its_scenes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
