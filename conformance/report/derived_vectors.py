@@ -6,7 +6,7 @@ as files, `vector_store` finds or derives them at run time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 from typing import Any
 
@@ -68,25 +68,29 @@ class Deriver:
         self.variant = variant
         self.protocol: Protocol = protocol(suite.protocol)
 
-    def documents(self) -> dict[str, dict[str, Any]]:
-        """Return topic -> document."""
+    def documents(self, chosen: Container[str] | None = None) -> dict[str, dict[str, Any]]:
+        """Return topic -> document; with `chosen`, of these ids only."""
         found: dict[str, dict[str, Any]] = {}
-        mine = reference_target.features(self.suite.protocol)
-        for frame in self.suite.frames:
-            if self._applies(frame):
-                self._document(found, frame.topic)["frames"].append(self.frame(frame))
-        for case in self.suite.cases:
-            if (
-                self._applies(case)
-                and mine.issuperset(case.needs)
-                and not (case.slow or case.heavy or case.budget or case.modelled or is_concurrent(case))
-            ):
-                document, conversation = self._document(found, case.topic), self.conversation(case)
-                if conversation is None:
-                    document["left_out"].append(case.id)
-                else:
-                    document["conversations"].append(conversation)
+        for one in self.applicable():
+            if chosen is not None and one.id not in chosen:
+                continue
+            document = self._document(found, one.topic)
+            if isinstance(one, Frame):
+                document["frames"].append(self.frame(one))
+            elif (conversation := self.conversation(one)) is None:
+                document["left_out"].append(one.id)
+            else:
+                document["conversations"].append(conversation)
         return found
+
+    def applicable(self) -> Iterator[Frame | Case]:
+        """Yield the frames and cases that have a vector here, or are too long for one."""
+        yield from (frame for frame in self.suite.frames if self._applies(frame))
+        mine = reference_target.features(self.suite.protocol)
+        for case in self.suite.cases:
+            is_of_servers_only = case.slow or case.heavy or case.budget or case.modelled or is_concurrent(case)
+            if self._applies(case) and mine.issuperset(case.needs) and not is_of_servers_only:
+                yield case
 
     def _applies(self, one: Case | Frame) -> bool:
         return self.profile in one.profiles and (not one.variants or self.variant in one.variants)

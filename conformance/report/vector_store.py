@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from hashlib import sha256
@@ -81,15 +81,23 @@ def derive(suite: Suite) -> dict[str, Document]:
     frame cannot be derived, or a file would not follow the schema.
     """
     topics: dict[str, dict[str, Document]] = {}
-    chosen = configurations(protocol(suite.protocol))
-    with ProcessPoolExecutor(os.cpu_count(), get_context("fork"), _keep_suite, (suite,)) as pool:
-        derived = [pool.submit(_documents, one) for one in chosen.values()]
-    for letter, one in zip(chosen, derived, strict=True):
-        for topic, document in one.result().items():
+    for letter, found in side_by_side(suite, dict.fromkeys(configurations(protocol(suite.protocol)))).items():
+        for topic, document in found.items():
             topics.setdefault(topic, {})[letter] = document
     ids = [*(frame.id for frame in suite.frames), *(case.id for case in suite.cases)]
     order = {identifier: place for place, identifier in enumerate(ids)}
     return {topic: checked(merged(documents, order)) for topic, documents in topics.items()}
+
+
+def side_by_side(suite: Suite, wanted: Mapping[str, Collection[str] | None]) -> dict[str, dict[str, Document]]:
+    """Return letter -> topic -> document for each letter of `wanted`, of these ids or of all (None).
+
+    Raises `DeriveError`.
+    """
+    places = configurations(protocol(suite.protocol))
+    with ProcessPoolExecutor(os.cpu_count(), get_context("fork"), _keep_suite, (suite,)) as pool:
+        derived = [pool.submit(_documents, places[letter], chosen) for letter, chosen in wanted.items()]
+    return {letter: one.result() for letter, one in zip(wanted, derived, strict=True)}
 
 
 def _keep_suite(suite: Suite) -> None:
@@ -98,8 +106,8 @@ def _keep_suite(suite: Suite) -> None:
     _suite = suite
 
 
-def _documents(configuration: tuple[str, str]) -> dict[str, Document]:
-    return Deriver(_suite, *configuration).documents()
+def _documents(configuration: tuple[str, str], chosen: Collection[str] | None) -> dict[str, Document]:
+    return Deriver(_suite, *configuration).documents(chosen)
 
 
 def checked(document: Document) -> Document:

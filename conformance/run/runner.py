@@ -98,6 +98,8 @@ class Plan:
         """Takes at once what else the user should know: a line."""
         self.holds_records = False
         """Whether the target held records of others before the run, as far as it was asked."""
+        self.keeps_passes = True
+        """Whether the record of a play that passes has its exchange."""
         self._needs: dict[str, CaseNeeds] = {}
         self.stopped = ""
         """Why the run ended before its cases did."""
@@ -243,7 +245,7 @@ class Plan:
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
         """Return the record of a play that began at `began` (`time.monotonic`)."""
         took = int((time.monotonic() - began) * 1e6)
-        made = record(self.run, self.suite, case, outcome, duration_us=took)
+        made = record(self.run, self.suite, case, outcome, duration_us=took, with_passes=self.keeps_passes)
         if (clause := self._extremes(outcome)) is not None:
             made["extra"]["extreme"] = clause
         return made

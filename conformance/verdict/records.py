@@ -20,7 +20,7 @@ from typing import Any
 
 from wireproof.conformance.model import exchange
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.model.verdict import GREEN, Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.requirement_sets import Asked
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
@@ -197,8 +197,10 @@ def _why_not(run: Run, case: Case, outcome: Outcome) -> dict[str, str]:
     return {"not_required": why} if why else {}
 
 
-def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int) -> Record:
-    """Return the record of one play.
+def record(
+    run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int, with_passes: bool = True
+) -> Record:
+    """Return the record of one play; without `with_passes`, the exchange of a play that passes is left out.
 
     A server that ends, or serves nobody any more, weighs what the clause says that it breaks, in a case of a MAY too.
     Where the model names a clause that only recommends something, the failure is that of a SHOULD.
@@ -239,7 +241,7 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "byte": outcome.byte,
         "expected": outcome.expected,
         "got": outcome.got,
-        "exchange": exchange.written(outcome.trace),
+        "exchange": exchange.written(outcome.trace) if with_passes or verdict not in GREEN else [],
         "duration_us": duration_us,
         "run_cases": run.cases,
         "partial": "; ".join(run.partial) or None,

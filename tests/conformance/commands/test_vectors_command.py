@@ -5,6 +5,7 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -14,6 +15,7 @@ from tests.conformance.scripted import CLAUSE, make_case, make_frame
 from wireproof.conformance.commands import vectors as command_module
 from wireproof.conformance.report import vector_archive, vector_store
 from wireproof.conformance.report.derived_vectors import DeriveError, Deriver
+from wireproof.conformance.report.vector_files import canonical
 from wireproof.conformance.suite.cases import Frame, Suite, load_suite, vectors_root
 
 REAL = load_suite("throttr")
@@ -99,6 +101,28 @@ def test_checking_fresh_files_passes(call: Call) -> None:
     assert (call("check").exit_code, call("check", "throttr").stdout) == (0, "throttr: 1 file\n")
 
 
+def test_a_sample_of_fresh_files_passes_and_says_how_large_it_is(call: Call) -> None:
+    call("build")
+
+    found = call("check", "throttr", "--sample")
+
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout == "throttr: 4 of 26 vectors derived, of each id one\n"
+
+
+@pytest.mark.parametrize("change", [{"title": "another"}, {"id": "made/two"}])
+def test_a_sample_finds_a_vector_that_is_stale_everywhere(change: dict[str, Any], call: Call, tmp_path: Path) -> None:
+    call("build")
+    victim = tmp_path / "throttr" / "derived" / "made.json"
+    document = json.loads(victim.read_text())
+    document["conversations"] = [{**one, **change} for one in document["conversations"]]
+    victim.write_text(canonical(document))
+
+    found = call("check", "--sample")
+
+    assert (found.exit_code, found.stderr.splitlines()[0]) == (1, "stale: vectors/throttr/derived/made.json")
+
+
 def test_checking_an_installation_says_that_it_has_no_derived_files(call: Call) -> None:
     found = call("check")
 
@@ -111,13 +135,14 @@ def test_checking_an_installation_says_that_it_has_no_derived_files(call: Call) 
     ("file", "text", "complaint"),
     [("made", "{}", "stale"), ("made", None, "missing"), ("old", "{}", "left over")],
 )
+@pytest.mark.parametrize("how", [(), ("--sample",)])
 def test_checking_finds_what_is_stale_missing_and_left_over_and_building_mends_it(
-    file: str, text: str | None, complaint: str, call: Call, tmp_path: Path
+    how: tuple[str, ...], file: str, text: str | None, complaint: str, call: Call, tmp_path: Path
 ) -> None:
     call("build")
     victim = tmp_path / "throttr" / "derived" / f"{file}.json"
     victim.unlink() if text is None else victim.write_text(text)
-    result = call("check")
+    result = call("check", *how)
 
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
