@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 __all__ = ["Edit", "Edited", "after", "around", "before", "edit", "first"]
@@ -73,6 +73,11 @@ class _Source:
     tree: ast.Module
     imports: frozenset[str]
     """Full names of the modules that it imports when it is imported itself."""
+
+    @cached_property
+    def code(self) -> CodeType:
+        """The module as it stands, compiled: most copies are of modules that import the edited one."""
+        return compile(self.text, str(self.path), "exec")
 
 
 @cache
@@ -139,12 +144,13 @@ class Edited:
 
     def _load(self, name: str) -> ModuleType:
         source = self._sources[name]
-        text = source.text
-        for place, one in self._places.get(name, ()):
-            text = _changed(text, place, one)
+        text, tree = source.text, source.tree
+        for number, (place, one) in enumerate(self._places.get(name, ())):
+            text = _changed(text, ast.parse(text) if number else tree, place, one)
+        code = source.code if text is source.text else compile(text, str(source.path), "exec")
         module = self._loaded[name] = ModuleType(name)
         vars(module).update(__file__=str(source.path), __builtins__={**vars(builtins), "__import__": self._import})
-        exec(compile(text, str(source.path), "exec"), vars(module))
+        exec(code, vars(module))
         for key, value in list(vars(module).items()):
             if isinstance(value, type) and issubclass(value, BaseException) and value.__module__ == name:
                 setattr(module, key, getattr(import_module(name), key))
@@ -164,9 +170,9 @@ def _definition(tree: ast.Module, place: str) -> Definition | None:
     return found  # type: ignore[no-any-return]
 
 
-def _changed(text: str, place: str, one: Edit) -> str:
-    """Return the source of a module after an edit within `place`."""
-    definition = _definition(ast.parse(text), place)
+def _changed(text: str, tree: ast.Module, place: str, one: Edit) -> str:
+    """Return the source of a module, of which `tree` is the tree, after an edit within `place`."""
+    definition = _definition(tree, place)
     assert definition is not None
     lines = text.splitlines(keepends=True)
     start, stop = definition.lineno - 1, int(definition.end_lineno or 0)
