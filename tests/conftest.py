@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.places import GATES, SPARK
+from tests.shared_preparation import prepare
 from tests.virtual_time import Clock, virtual_time
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -31,6 +32,11 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     """Let no event loop of a test wait: time jumps. For servers and clients in one loop only."""
     with virtual_time(monkeypatch) as clock:
         yield clock
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Make what all processes of xdist need, once."""
+    prepare(session.config)
 
 
 @pytest.hookimpl(wrapper=True)
