@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 from pyspark.sql.types import MapType, StringType
 
 from wireproof.spark import transforms as t
-from wireproof.spark.job import EVIDENCE_PER_CELL, cells_and_evidence, rows_of, written
+from wireproof.spark.job import EVIDENCE_PER_CELL, Tables, cells_and_evidence, rows_of
 from wireproof.spark.lake.aggregates import Aggregates
 from wireproof.spark.lake.folding import kept_runs
 from wireproof.spark.matrix import Collected
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 STAMP = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 EXTRA = MapType(StringType(), StringType())
+FEW_RECORDS = 100_000
+"""Records of a lake up to which the latest ones are kept in memory."""
 WIRE = ("expected", "got", "exchange")
 
 
@@ -30,17 +32,19 @@ def collected_from(aggregates: Aggregates, parquet: Path) -> Collected:
     Lines in quarantine count as lines of the lake that are no records.
     """
     lake = aggregates.lake
-    runs = written(described_runs(lake.runs()).coalesce(1), parquet / "runs")
-    latest = written(aggregates.table("latest").drop("bucket"), parquet / "latest_records")
-    evidence = with_wire(t.evidence(latest, EVIDENCE_PER_CELL), lake.evidence())
-    place = shown(lake.storage.root)
-    return Collected(
-        **cells_and_evidence(latest, evidence, parquet),
-        runs=rows_of(runs),
-        line_counts=_line_counts(aggregates, place),
-        files={place: False},
-        incomplete=frozenset(),
-    )
+    few = sum(marker.rows.get("records", 0) for marker in lake.active) < FEW_RECORDS
+    with Tables(parquet, few=few) as tables:
+        runs = tables.written(described_runs(lake.runs()).coalesce(1), "runs")
+        latest = tables.written(aggregates.table("latest").drop("bucket"), "latest_records")
+        evidence = with_wire(t.evidence(latest, EVIDENCE_PER_CELL), lake.evidence())
+        place = shown(lake.storage.root)
+        return Collected(
+            **cells_and_evidence(latest, evidence, tables),
+            runs=rows_of(runs),
+            line_counts=_line_counts(aggregates, place),
+            files={place: False},
+            incomplete=frozenset(),
+        )
 
 
 def with_wire(evidence: DataFrame, wire: DataFrame) -> DataFrame:

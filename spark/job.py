@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,47 +129,82 @@ def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collecte
     from wireproof.spark.matrix import Collected
     from wireproof.spark.session import is_quick, kept
 
-    parquet, lines = out / "parquet", t.classified(read_lines(session, files))
+    lines = t.classified(read_lines(session, files))
     if is_quick(session):
-        lines = kept(lines)
+        lines = kept(lines).coalesce(1)
     cases = kept(t.cases_of(lines))
     by_source = rows_of(t.line_counts(cases))
     counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
     cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
     if not any(row["kind"] == "record" for row in counts):
         raise RefusedError(_nothing_to_fold(counts))
-    runs = written(t.runs_of(cases, cut_short).coalesce(1), parquet / "runs")
-    if not is_quick(session):
-        sources = t.latest_records(cases, runs).select("source").distinct().collect()
-        holding = {path_of(row["source"]) for row in sources}
-        lines = t.classified(read_lines(session, [file for file in files if file in holding]))
-    cases.unpersist()
-    records = t.accepted(lines)
-    latest = written(t.without_repeats(t.latest_records(records, runs)), parquet / "latest_records")
-    return Collected(
-        **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), parquet),
-        runs=rows_of(runs),
-        line_counts=counts,
-        files={_shown(file): is_damaged(file) for file in files},
-        incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
-    )
+    with Tables(out / "parquet", few=is_quick(session)) as tables:
+        runs = tables.written(t.runs_of(cases, cut_short).coalesce(1), "runs")
+        if not is_quick(session):
+            sources = t.latest_records(cases, runs).select("source").distinct().collect()
+            holding = {path_of(row["source"]) for row in sources}
+            lines = t.classified(read_lines(session, [file for file in files if file in holding]))
+        cases.unpersist()
+        records = t.accepted(lines)
+        latest = tables.written(t.without_repeats(t.latest_records(records, runs)), "latest_records")
+        return Collected(
+            **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), tables),
+            runs=rows_of(runs),
+            line_counts=counts,
+            files={_shown(file): is_damaged(file) for file in files},
+            incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
+        )
 
 
-def cells_and_evidence(latest: DataFrame, evidence: DataFrame, parquet: Path) -> dict[str, Rows]:
+class Tables:
+    """Writes frames as the tables of a folder; leaving the block waits for all of them.
+
+    A few rows are kept, and written while others are computed; many are read again from what was written.
+    """
+
+    def __init__(self, folder: Path, *, few: bool) -> None:
+        self._folder, self._few = folder, few
+        self._pool = ThreadPoolExecutor(2)
+        self._writing: list[Future[None]] = []
+
+    def __enter__(self) -> Tables:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=kind is not None)
+        for one in self._writing if kind is None else ():
+            one.result()
+
+    def written(self, frame: DataFrame, name: str) -> DataFrame:
+        """Write a frame and return its rows, so that nothing is computed twice."""
+        from wireproof.spark.session import kept
+
+        path = _local(self._folder / name)
+        if self._few:
+            frame = kept(frame.coalesce(1))
+            self._writing.append(self._pool.submit(frame.write.mode("overwrite").parquet, path))
+            return frame
+        frame.write.mode("overwrite").parquet(path)
+        return frame.sparkSession.read.schema(frame.schema).parquet(path)
+
+
+def cells_and_evidence(latest: DataFrame, evidence: DataFrame, tables: Tables) -> dict[str, Rows]:
     """Write the cells of the latest records as Parquet; return these and the evidence as rows, as `Collected` names."""
     from wireproof.spark import transforms as t
     from wireproof.spark.pairs import pairs
+    from wireproof.spark.session import kept
 
-    tables = {
-        "clause_cells": (t.by_clause(latest), "cells_by_clause"),
-        "group_cells": (t.by_group(latest), "cells_by_group"),
+    plays = kept(t.judged(latest))
+    frames = {
+        "clause_cells": (t.clause_cells(plays), "cells_by_clause"),
+        "group_cells": (t.group_cells(plays), "cells_by_group"),
         "may_answers": (t.may_answers(latest), "may_answers"),
         "pairs": (pairs(latest), "pairs"),
     }
     with ThreadPoolExecutor(2) as both:
         found = {
-            name: both.submit(lambda frame, table: rows_of(written(frame, parquet / table)), frame.coalesce(1), table)
-            for name, (frame, table) in tables.items()
+            name: both.submit(lambda frame, table: rows_of(tables.written(frame, table)), frame.coalesce(1), table)
+            for name, (frame, table) in frames.items()
         }
         found["evidence"] = both.submit(rows_of, evidence)
         return {name: rows.result() for name, rows in found.items()}
@@ -201,12 +236,6 @@ def _shown(path: Path) -> str:
 def rows_of(frame: DataFrame) -> Rows:
     """Collect a frame as dicts."""
     return [row.asDict(recursive=True) for row in frame.collect()]
-
-
-def written(frame: DataFrame, path: Path) -> DataFrame:
-    """Write a frame as Parquet and return what was written, so that nothing is computed twice."""
-    frame.write.mode("overwrite").parquet(_local(path))
-    return frame.sparkSession.read.schema(frame.schema).parquet(_local(path))
 
 
 def _nothing_to_fold(counts: Rows) -> str:

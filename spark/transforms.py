@@ -44,6 +44,8 @@ CUT_SHORT = "it was cut short, or is under way"
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 QUICK_KEY = ("implementation", "variant", "implementation_version", "profile", "role", "protocol")
 """COLUMN_KEY, what differs most first: rows are sorted by it, and most comparisons end at its first column."""
+BLANKS = " \t\n\r\f\v"
+"""What a line that is none consists of."""
 UTC = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
@@ -57,7 +59,7 @@ def classified(lines: DataFrame, example_characters: int = EXAMPLE_CHARACTERS) -
     if lines.sparkSession.conf.get(PARTIAL_RESULTS) != "false":
         raise ValueError(f"{PARTIAL_RESULTS} must be false: fields of another type would be taken for absent ones")
     array = F.concat(F.lit("["), "value", F.lit("]"))
-    parsed = lines.where(F.col("value").rlike(r"\S")).select(
+    parsed = lines.where(F.btrim("value", F.lit(BLANKS)) != "").select(
         "source", "value", F.from_json(array, ArrayType(RECORD)).alias("parsed")
     )
     good = (F.size("parsed") == 1) & F.col("parsed")[0].isNotNull()
@@ -100,17 +102,13 @@ def _kind() -> Column:
 
 
 def cases_of(lines: DataFrame) -> DataFrame:
-    """CLASSIFIED -> one row for each file, kind, reason, run and case: what `line_counts` and `runs_of` need of it."""
-    key = ("source", "kind", "reason", *COLUMN_KEY, "run_id", "case")
-    cases = lines.groupBy("case", "source", "run_id", *QUICK_KEY, "kind", "reason").agg(
-        F.count("*").alias("lines"),
-        F.min("example").alias("example"),
-        F.max("started").alias("started"),
-        F.max("run_started_at").alias("run_started_at"),
-        F.max("partial").alias("said"),
-        F.max("run_cases").alias("planned"),
-    )
-    return cases.select(*key, *(name for name in cases.columns if name not in key))
+    """CLASSIFIED -> its lines counted by file, kind, reason, run, case and what they say of the run.
+
+    `line_counts` and `runs_of` need no more of it. Everything is a key of the grouping, so that no row is sorted.
+    """
+    of_run = ("started", "run_started_at", F.col("partial").alias("said"), F.col("run_cases").alias("planned"))
+    key = ("source", "kind", "reason", *COLUMN_KEY, "run_id", "case", "example", *of_run)
+    return lines.groupBy(*key).agg(F.count("*").alias("lines"))
 
 
 def line_counts(cases: DataFrame) -> DataFrame:
@@ -140,7 +138,7 @@ def runs_of(cases: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
             F.sum("lines").alias("records"),
             F.max("said").alias("said"),
             F.max(F.col("source").isin(*cut_short)).alias("cut_short"),
-            F.count_distinct("case").alias("cases"),
+            F.size(F.collect_set("case")).alias("cases"),
             F.max("planned").alias("planned"),
         )
     )
@@ -182,30 +180,54 @@ def charged(records: DataFrame) -> DataFrame:
     return records.withColumn("charged", F.coalesce("blamed", F.col("clauses")[0]))
 
 
+def judged(records: DataFrame) -> DataFrame:
+    """Records of kept runs -> what `clause_cells` and `group_cells` count: a row a play, without what it sent."""
+    rank = _worst_first().cast("int").alias("rank")
+    key = ("case", *QUICK_KEY, "group", "level", "clauses", "charged", "verdict", "differing")
+    return charged(with_differing(required(records))).select(*key, rank)
+
+
 def by_clause(records: DataFrame) -> DataFrame:
-    """Return cells for each column, group, clause and level; other clauses of a blamed record count as untestable."""
-    blaming = F.col("verdict").isin(*BLAMING)
-    clauses = F.when(blaming, F.array_union("clauses", F.array("charged"))).when(~blaming, F.array_distinct("clauses"))
-    each = charged(with_differing(required(records))).withColumn("clause", F.explode(clauses))
-    at_fault = F.col("clause") == F.col("charged")
-    verdict = F.when(~blaming | at_fault, F.col("verdict")).when(blaming & ~at_fault, "untestable")
-    return _cells(each.withColumn("verdict", verdict), "group", "clause", "level")
+    """Return the `clause_cells` of records."""
+    return clause_cells(judged(records))
 
 
 def by_group(records: DataFrame) -> DataFrame:
-    """Return cells for each column, group and level: every case once, with its worst verdict."""
-    return _cells(with_differing(required(records)), "group", "level")
+    """Return the `group_cells` of records."""
+    return group_cells(judged(records))
+
+
+def clause_cells(plays: DataFrame) -> DataFrame:
+    """Rows of `judged` -> cells for each column, group, clause and level.
+
+    Other clauses of a blamed record count as untestable.
+    """
+    blaming = F.col("verdict").isin(*BLAMING)
+    clauses = F.when(blaming, F.array_union("clauses", F.array("charged"))).when(~blaming, F.array_distinct("clauses"))
+    each = plays.withColumn("clause", F.explode(clauses))
+    at_fault = F.col("clause") == F.col("charged")
+    rank = F.when(blaming & ~at_fault, COUNTED.index("untestable") + 1).otherwise(F.col("rank"))
+    return _cells(each.withColumn("rank", rank), "group", "clause", "level")
+
+
+def group_cells(plays: DataFrame) -> DataFrame:
+    """Rows of `judged` -> cells for each column, group and level: every case once, with its worst verdict."""
+    return _cells(plays, "group", "level")
 
 
 def with_differing(records: DataFrame) -> DataFrame:
-    """Add `differing`: the segmentations in which a case fails that passes in another."""
-    of_case = Window.partitionBy("case", *QUICK_KEY, "group")
+    """Add `differing`: the segmentations in which a case fails that passes in another.
+
+    The rows of a case are brought together by a hash first: its comparison decides nearly always.
+    """
+    key = ("case", *QUICK_KEY, "group")
+    of_case = Window.partitionBy(F.xxhash64(*key), *key)
     passes = F.max(F.col("verdict") == "pass").over(of_case)
     failing = F.collect_set(F.when(F.col("verdict").isin(*BLAMING), F.col("delivery"))).over(of_case)
     return records.withColumn("differing", F.when(passes, failing).otherwise(F.array().cast("array<string>")))
 
 
-def _cells(records: DataFrame, *row: str) -> DataFrame:
+def _cells(plays: DataFrame, *row: str) -> DataFrame:
     """Count the worst verdicts of cases; k of n is null for MAY, which is never scored.
 
     A case counts as NOT_REQUIRED only if none of its plays is required.
@@ -213,13 +235,10 @@ def _cells(records: DataFrame, *row: str) -> DataFrame:
     `plays` is the number of records of a cell; `differing` holds each segmentation once for each case that differs in
     it.
     """
-    verdicts = F.array(*[F.lit(verdict) for verdict in COUNTED])
-    cases = (
-        records.groupBy("case", *QUICK_KEY, *row)
-        .agg(F.min(_worst_first()).alias("rank"), F.count("*").alias("plays"), F.first("differing").alias("differing"))
-        .withColumn("verdict", F.element_at(verdicts, F.col("rank").cast("int")))
+    cases = plays.groupBy("case", *QUICK_KEY, *row, "differing").agg(
+        F.min("rank").alias("rank"), F.count("*").alias("plays")
     )
-    counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in COUNTED]
+    counts = [F.count_if(F.col("rank") == rank).alias(verdict) for rank, verdict in enumerate(COUNTED, 1)]
     scored = F.col("level").isin(*SCORED_LEVELS)
     total = F.lit(0)
     for verdict in SCORED:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from jsonschema_rs import Draft202012Validator
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 from pyspark.sql import SparkSession
 
 from tests.places import ROOT
@@ -100,6 +101,12 @@ def test_the_matrix_of_a_lake_is_that_of_its_runs(
     assert main("--out", tmp_path / "none") == 2
     assert main(tmp_path / "runs", "--lake", lake, "--out", tmp_path / "none") == 2
     assert "one of the two" in capsys.readouterr().err
+
+
+def test_a_table_that_cannot_be_written_in_the_background_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Py4JError), job.Tables(tmp_path / "file", few=True) as tables:
+        assert tables.written(spark.range(3), "runs").count() == 3
 
 
 def test_the_published_matrix_is_that_of_the_published_lake(main: Callable[..., int], tmp_path: Path) -> None:

@@ -90,6 +90,16 @@ def test_lines_are_counted_by_file_kind_and_reason(spark: SparkSession, record: 
     ]
 
 
+def test_lines_and_cases_are_counted_without_sorting_them(spark: SparkSession, records: Records) -> None:
+    lines = transforms.classified(spark.createDataFrame([], LINES))
+    plays = transforms.judged(records({}))
+
+    for counted in (transforms.cases_of(lines), transforms.clause_cells(plays), transforms.group_cells(plays)):
+        plan = counted._jdf.queryExecution().executedPlan().toString()
+        assert "HashAggregate(" in plan
+        assert "SortAggregate(" not in plan
+
+
 def test_the_latest_run_of_each_column_is_kept(records: Records) -> None:
     old, new = "2026-01-01T10:00:00.000Z", "2026-01-02T09:00:00.000Z"
     frame = records(
