@@ -205,7 +205,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
                 "Scheduler(clock, lambda record: clock.call_at(",
                 f"    {LATE}, lambda: self.records.get(record.key) is record and {LATE} <= clock.monotonic_ns() and self.remove(record)))"),
            first("_handler.handle", "state, record = session._state, session._state.store.records.get(request.key)",
-                 f"if request.NAME in ('QUERY', 'GET', 'STAT', 'PURGE') and record and record.due <= now < {LATE}:",
+                 f"if request.NAME in ('QUERY', 'GET', 'STAT', 'PURGE') and record and 0 < record.due <= now < {LATE}:",
                  "    state.now = record.due - 1",
                  "    answer, state.now = call(*msgspec.structs.astuple(request)), now",
                  "    return answer")),
