@@ -1,7 +1,7 @@
 """PSRT: publish and subscribe over a control socket, a data socket for each client, and datagrams; errata P1.. ."""
 
+from wireproof.protocols.changes import xor
 from wireproof.protocols.links import Link
-from wireproof.protocols.psrt.changes import xor
 from wireproof.protocols.psrt.codec import Codec, UnfinishedTopicError
 from wireproof.protocols.psrt.connection import ControlClient, ControlServer, DataClient, DataServer
 from wireproof.protocols.psrt.datagrams import DatagramClient, DatagramServer

@@ -1,5 +1,6 @@
 """Throttr: binary requests answered in order on one stream; facts and errata T1.. in the project's clause list."""
 
+from wireproof.protocols.changes import xor
 from wireproof.protocols.links import Link
 from wireproof.protocols.registry import Protocol
 from wireproof.protocols.sdk_traits import SdkTraits
@@ -27,6 +28,7 @@ PROTOCOL = Protocol(
             noop=lambda key: (Query(key), REFUSED),
         )
     },
+    functions={"xor": xor},
     names={"ttl_type": TTLType, "attribute": Attribute, "change": Change, "key_type": KeyType},
     counted_with_noops=frozenset(
         {"query_requests", "total_query", "query_per_minute", "total_requests", "requests_per_minute"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wireproof.protocols.changes import xor
 from wireproof.protocols.errors import LocalProtocolError
-from wireproof.protocols.psrt.changes import xor
 
 
 def test_the_bits_that_are_set_are_changed_and_no_others() -> None:

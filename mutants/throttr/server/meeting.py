@@ -1,0 +1,28 @@
+"""Mutants of how rules, sizes and connections meet: what another author's server got wrong and no case had shown."""
+
+from __future__ import annotations
+
+from wireproof.mutants.edits import edit, first
+from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
+from wireproof.mutants.throttr.server.patches import V732, WIDE
+
+__all__ = ["MUTANTS"]
+
+SHORT = "if ttl_type == 3: ttl &= 0xffff_ffff"
+MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("connection-by-fifteen-bytes", "CONNECTION compares the first fifteen bytes of an id.", "CONNECTION-8 CONNECTION-3",
+           edit("ServerRequests.connection_by_id", "self._state.sessions.get(request.id)",
+                "next((one for key, one in self._state.sessions.items() if key[:15] == request.id[:15]), None)"), profiles=V732),
+    mutant("milliseconds-in-32-bits", "A TTL of milliseconds is cut to 32 bits.", "TTL-3 TTL-7 TTL-11 TTL-12 TTL-13",
+           first("RecordRequests.insert", SHORT), first("RecordRequests.set", SHORT), variants=("uint64",)),
+    mutant("unsubscribes-from-what-begins-so", "UNSUBSCRIBE ends every subscription whose name begins with the name.",
+           "UNSUBSCRIBE-6 PUSH-4 PUBLISH-7",
+           first("ChannelRequests.unsubscribe",
+                 "if request.channel in session.subscriptions:",
+                 "    for one in [*session.subscriptions]:",
+                 "        if one != request.channel and one.startswith(request.channel): self._channels.remove(one, session)")),
+    mutant("a-page-waits-for-more", "Of a segment of exactly 4096 or 8192 bytes the last byte waits for the next segment.",
+           "ROBUSTNESS-6 ROBUSTNESS-5", first("ThrottrSession.data_received",
+                 "data, self.back = vars(self).get('back', b'') + data, b''",
+                 "if len(data) in (4096, 8192): data, self.back = data[:-1], data[-1:]"), variants=WIDE),
+)  # fmt: skip
