@@ -14,6 +14,7 @@ from wireproof.spark.lake import arriving
 from wireproof.spark.lake.batches import Lake, Marker, new_batch
 from wireproof.spark.lake.ingest import write_table
 from wireproof.spark.schemas import RECORD
+from wireproof.spark.session import kept
 
 LINES = StructType(
     [*RECORD.fields, *(StructField(name, StringType()) for name in ("source", "kind", "reason", "example"))]
@@ -25,10 +26,10 @@ def commit_runs(session: SparkSession, lake: Path, records: Iterable[dict[str, A
     opened = Lake(session, str(lake), create=True)
     rows = [make_record(**changes) | {"source": "f", "kind": "record"} for changes in records]
     plain = session.createDataFrame(rows, LINES).selectExpr("*", "cast(run_started_at as timestamp) as started")
-    stage = arriving.staged(plain).coalesce(1).cache()
-    runs = arriving.arriving_runs(stage)
+    stage = kept(arriving.staged(plain).coalesce(1))
+    runs = kept(arriving.arriving_runs(stage).coalesce(1))
     batch = new_batch()
-    write_table(opened, runs.coalesce(1), "runs", batch)
+    write_table(opened, runs, "runs", batch)
     write_table(opened, arriving.arriving_records(stage, runs, 1), "records", batch)
     partitions = sorted({(row["protocol"], str(row["run_started_at"])[:7]) for row in rows})
     number = {row["run_id"] for row in rows}
@@ -41,5 +42,4 @@ def commit_runs(session: SparkSession, lake: Path, records: Iterable[dict[str, A
             partitions=[list(one) for one in partitions],
         )
     )
-    stage.unpersist()
     return Lake(session, str(lake))

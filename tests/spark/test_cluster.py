@@ -120,7 +120,7 @@ def test_runs_go_into_a_lake_on_a_cluster_of_two_workers(
 
     assert "took 4 new runs" in first
     assert "rebuilt the aggregates" in first
-    assert "4 were there already" in again
+    assert "already there: 4" in again
     assert "aggregates were up to date" in again
     assert "took 1 new run " in patched
     assert "patched 1 column of" in patched

@@ -15,8 +15,10 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no 
 from pyspark.sql import SparkSession
 
 from tests.places import ROOT
+from tests.spark.conftest import realistic_runs
 from wireproof.spark import job
 from wireproof.spark.ingest import take
+from wireproof.spark.inputs import record_files
 from wireproof.spark.lake.batches import Lake
 from wireproof.spark.lake.refreshing import rebuild
 
@@ -43,24 +45,32 @@ def cells(document: dict[str, Any], level: str) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_runs_become_tables_a_document_and_pages(
-    main: Callable[..., int],
-    made_up_runs: Callable[..., Iterator[list[Record]]],
-    write_run: Callable[..., Path],
-    spark: SparkSession,
-    tmp_path: Path,
-) -> None:
-    runs = list(made_up_runs())
-    for number, run in enumerate(runs):
-        write_run(f"deep/er/{number}", run)
-    out = tmp_path / "out"
+Made = tuple[Path, int]
+"""A folder with runs and their matrix, and the number of records."""
 
-    assert main(tmp_path / "runs", "--out", out) == 0
+
+@pytest.fixture(scope="module")
+def matrix_of_runs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Runs with a broken line each in `runs`, and what the command makes of them in `of-runs`."""
+    home, runs = tmp_path_factory.mktemp("matrix"), list(realistic_runs())
+    for number, run in enumerate(runs):
+        file = home / "runs" / "deep" / "er" / str(number) / "records.jsonl"
+        file.parent.mkdir(parents=True)
+        file.write_text("".join(f"{line}\n" for line in [*map(json.dumps, run), "{broken"]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job, "session_with_log", lambda log, master, small: nullcontext(spark))
+        assert job.main([str(home / "runs"), "--out", str(home / "of-runs")]) == 0
+    return home, sum(map(len, runs))
+
+
+def test_runs_become_tables_a_document_and_pages(matrix_of_runs: Made, spark: SparkSession) -> None:
+    home, records = matrix_of_runs
+    out = home / "of-runs"
 
     document = json.loads((out / "matrix.json").read_text())
     Draft202012Validator(json.loads(MATRIX_SCHEMA.read_text())).validate(document)
     assert len(document["sections"][0]["columns"]) == 4
-    assert document["inputs"]["records"] == sum(map(len, runs))
+    assert document["inputs"]["records"] == records
     for table in ("cells_by_clause", "cells_by_group", "latest_records", "may_answers", "runs"):
         assert spark.read.parquet(str(out / "parquet" / table)).count() > 0
     links = {cell["evidence"] for cell in every_cell(document) if cell["evidence"]}
@@ -73,33 +83,31 @@ def test_runs_become_tables_a_document_and_pages(
 
 def test_the_matrix_of_a_lake_is_that_of_its_runs(
     main: Callable[..., int],
-    made_up_runs: Callable[..., Iterator[list[Record]]],
-    write_run: Callable[..., Path],
+    matrix_of_runs: Made,
     spark: SparkSession,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    files = [write_run(f"{number}", [*run, "{broken"]) for number, run in enumerate(made_up_runs())]
-    lake = str(tmp_path / "lake")
-    take(Lake(spark, lake, create=True), files)
+    home, _ = matrix_of_runs
+    runs, lake = home / "runs", str(tmp_path / "lake")
+    take(Lake(spark, lake, create=True), record_files([runs]))
     assert main("--lake", lake, "--out", tmp_path / "none") == 2
     assert "--rebuild" in capsys.readouterr().err
     rebuild(Lake(spark, lake))
 
-    assert main(tmp_path / "runs", "--out", tmp_path / "of-runs") == 0
     assert main("--lake", lake, "--out", tmp_path / "of-lake") == 0
 
-    of_runs, of_lake = (json.loads((tmp_path / of / "matrix.json").read_text()) for of in ("of-runs", "of-lake"))
+    of_runs, of_lake = (json.loads((of / "matrix.json").read_text()) for of in (home / "of-runs", tmp_path / "of-lake"))
     Draft202012Validator(json.loads(MATRIX_SCHEMA.read_text())).validate(of_lake)
     for part in ("sections", "runs", "as_of"):
         assert of_lake[part] == of_runs[part]
     for name in ("lines", "records", "corrupt", "repeated"):
         assert of_lake["inputs"][name] == of_runs["inputs"][name]
-    pages = {page.name: page.read_text() for page in (tmp_path / "of-runs" / "evidence").iterdir()}
+    pages = {page.name: page.read_text() for page in (home / "of-runs" / "evidence").iterdir()}
     assert pages
     assert {page.name: page.read_text() for page in (tmp_path / "of-lake" / "evidence").iterdir()} == pages
     assert main("--out", tmp_path / "none") == 2
-    assert main(tmp_path / "runs", "--lake", lake, "--out", tmp_path / "none") == 2
+    assert main(runs, "--lake", lake, "--out", tmp_path / "none") == 2
     assert "one of the two" in capsys.readouterr().err
 
 

@@ -56,6 +56,14 @@ def counts(frame: DataFrame) -> list[tuple[int, ...]]:
     return [tuple(row[name] for name in COUNTS) for row in frame.collect()]
 
 
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A lake of what was played, with aggregates."""
+    made = commit_runs(spark, tmp_path_factory.mktemp("pairs") / "lake", PLAYED)
+    refresh(made)
+    return Lake(spark, made.storage.root)
+
+
 def test_each_operation_of_a_pair_counts_once(records: Callable[..., DataFrame]) -> None:
     found = pairs(records(*PLAYED, {"case": "of wireproof test"}))
 
@@ -81,17 +89,13 @@ def test_the_table_has_a_place_for_pairs_that_nobody_played() -> None:
     assert table["cells"] == [[None, dict.fromkeys(COUNTS, 1)], [dict.fromkeys(COUNTS, 1), None]]
 
 
-def test_a_lake_keeps_pairs(spark: SparkSession, tmp_path: Path) -> None:
-    lake = commit_runs(spark, tmp_path / "lake", PLAYED)
-    refresh(lake)
-
-    assert counts(pairs(Aggregates(Lake(spark, lake.storage.root)).table("latest"))) == [(1, 1, 1, 1)]
+def test_a_lake_keeps_pairs(spark: SparkSession, lake: Lake) -> None:
+    assert counts(pairs(Aggregates(lake).table("latest"))) == [(1, 1, 1, 1)]
     register_views(spark, lake.storage.root)
     assert [tuple(row) for row in spark.sql("select client, server, agree from pairs").collect()] == [("sdk", "srv", 1)]
 
 
-def test_records_of_format_1_are_read_without_peers(spark: SparkSession, tmp_path: Path) -> None:
-    lake = commit_runs(spark, tmp_path / "lake", PLAYED)
+def test_records_of_format_1_are_read_without_peers(lake: Lake) -> None:
     before = stored_schema(1)
     assert set(RECORDS.fieldNames()) - set(before.fieldNames()) == {"peer", "peer_version"}
 
@@ -103,10 +107,8 @@ def test_records_of_format_1_are_read_without_peers(spark: SparkSession, tmp_pat
 
 @pytest.mark.nightly
 @NEEDS_BROWSER
-def test_a_site_shows_pairs_and_what_could_not_be_tested(spark: SparkSession, tmp_path: Path) -> None:
-    lake = commit_runs(spark, tmp_path / "lake", PLAYED)
-    refresh(lake)
-    write_site(Aggregates(Lake(spark, lake.storage.root)), tmp_path / "site", {})
+def test_a_site_shows_pairs_and_what_could_not_be_tested(lake: Lake, tmp_path: Path) -> None:
+    write_site(Aggregates(lake), tmp_path / "site", {})
     site = (tmp_path / "site").as_uri()
 
     shown = dumped(f"{site}/pairs.html", str(tmp_path / "pairs"))
