@@ -16,6 +16,7 @@ from wireproof.conformance.report.vector_check import derived_files, differing_f
 from wireproof.conformance.report.vector_files import configurations
 from wireproof.conformance.report.vector_store import FOLDER, vectors_of
 from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
+from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.walks import read_walks, walks_path
 from wireproof.protocols import protocol, protocol_names
 from wireproof.protocols.fields import Absent
@@ -103,15 +104,19 @@ def check(name: str | None, sample: bool) -> None:
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option("--candidates", default=3000, show_default=True, help="Walks that are drawn.", type=click.IntRange(min=1))
 @click.option("--keep", default=90, show_default=True, help="Walks of a set.", type=click.IntRange(min=1))
+@click.option("--set", "only", metavar="SET", help="Only this set.")
 @click.option("--anew", is_flag=True, help="Choose without those that there are: ids of cases go.")
-def walks(name: str, candidates: int, keep: int, anew: bool) -> None:
+def walks(name: str, candidates: int, keep: int, only: str | None, anew: bool) -> None:
     """Choose walks of PROTOCOL, beside those that there are (docs/writing-cases.md); takes minutes."""
     from wireproof.conformance.run.walk_choice import WalkError, choose
 
     path = vectors_root() / name / "walks.yaml"
     try:
         file, context = read_walks(path), load_suite(name).context
-        for one, of in file.sets.items() if file is not None else ():
+        sets = file.sets if file is not None else {}
+        if only not in (None, *sets):
+            raise click.UsageError(f"{name} has no set of walks {only}{near(str(only), sets)}")
+        for one, of in sets.items() if only is None else [(only, sets[only])]:
             kept = walks_path(path, one)
             first = kept.read_text(encoding="utf-8").splitlines() if kept.is_file() and not anew else []
             found = choose(one, of, context, first=first, candidates=candidates, keep=keep)

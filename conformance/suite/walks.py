@@ -25,10 +25,25 @@ from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.sequences import SequenceError, filled
 from wireproof.conformance.suite.values import Node
 
-__all__ = ["Move", "WalkFile", "WalkSet", "is_walk", "moves_of", "read_walks", "walk_case", "walk_cases", "walks_path"]
+__all__ = [
+    "BETWEEN",
+    "Move",
+    "WalkFile",
+    "WalkSet",
+    "is_walk",
+    "moves_of",
+    "read_walks",
+    "set_of",
+    "walk_case",
+    "walk_cases",
+    "walk_of",
+    "walks_path",
+]
 
 WALKED = "/walk-"
 """What the id of each walk has between the name of its set and its digest."""
+TITLE = "a walk: "
+"""What the title of each begins with; its moves follow."""
 BETWEEN = "; "
 """Stands between moves."""
 
@@ -84,6 +99,16 @@ def is_walk(case: str) -> bool:
     return WALKED in case
 
 
+def walk_of(case: Case) -> str:
+    """Return the moves of a case that is a walk."""
+    return case.title.removeprefix(TITLE)
+
+
+def set_of(case: str) -> str:
+    """Return the name of the set that a walk with this id is of."""
+    return case.partition(WALKED)[0]
+
+
 def walk_cases(path: Path, context: Context) -> tuple[Case, ...]:
     """Return the cases of a protocol's walks, none without a file. Raises `CaseError`."""
     if not path.is_file():
@@ -119,7 +144,7 @@ def walk_case(name: str, of: WalkSet, walk: str) -> dict[str, Node]:
     """Return a walk as it would stand in a file of cases. Raises ValueError for a move that there is not."""
     entry: dict[str, Node] = {
         "id": f"{name}{WALKED}{sha256(walk.encode()).hexdigest()[:8]}",
-        "title": f"a walk: {walk}",
+        "title": f"{TITLE}{walk}",
         "clauses": list(of.clauses),
         "modelled": True,
         "steps": [*of.begin, *_steps(of, walk), *of.end],

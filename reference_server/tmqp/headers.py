@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.protocols.tmqp import Header
 
-__all__ = ["Headers", "filtered", "header", "is_channel_name", "text", "whole"]
+__all__ = ["ANY", "Headers", "filtered", "header", "is_channel_name", "text", "whole"]
 
 Headers = tuple[Header, ...]
 FORBIDDEN = b" ;@*"

@@ -41,7 +41,8 @@ class Messaging:
         Raises `RefusedError` for a copy that a release closes on.
         """
         code = self._pushing.push(request, session.known)
-        self._pushing.copy(request, session.known)
+        if code != ResultCode.NOT_FOUND or self._state.rules.copies_what_is_nowhere:
+            self._pushing.copy(request, session.known)
         return self._state.refuse_push(request, code) if code else None
 
     def pull(self, request: Pull, session: TmqpSession, now: int) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.tmqp import ResultCode
 from wireproof.protocols.tmqp.bodies import (
@@ -29,7 +31,7 @@ from wireproof.protocols.tmqp.requests import (
 from wireproof.reference_server.tmqp.channel import Channel
 from wireproof.reference_server.tmqp.channels import Channels
 from wireproof.reference_server.tmqp.client import Client
-from wireproof.reference_server.tmqp.headers import filtered, header, is_channel_name, text
+from wireproof.reference_server.tmqp.headers import ANY, filtered, header, is_channel_name, text
 from wireproof.reference_server.tmqp.session import TmqpSession
 from wireproof.reference_server.tmqp.settings import SettingsError
 from wireproof.reference_server.tmqp.state import Answer, Handlers, RefusedError, State
@@ -101,13 +103,14 @@ class Operations:
         return self._state.answer(request, session.known, ResultCode.OK)
 
     def list_channels(self, request: ListChannels, session: TmqpSession, now: int) -> Answer:
-        """Describe the channels that pass the filter (E30)."""
+        """Describe the channels that pass the filter (E30). Raises `RefusedError` as `_check`."""
         state, client = self._state, session.known
         if not client.is_admin:
             return state.answer(request, client, ResultCode.UNAUTHORIZED)
         wanted = header(request.headers, b"channel-name") or b""
         if state.rules.filters_by_target:
             wanted = request.target or wanted
+        self._check(wanted, [one.name for one in state.channels.values()])
         rows = tuple(_channel(one) for one in state.channels.values() if filtered(wanted, one.name))
         return state.answer(request, client, ResultCode.OK, state.codec.encode(ChannelList(rows)))
 
@@ -165,12 +168,18 @@ class Operations:
         return state.answer(request, client, ResultCode.OK, state.codec.encode(NodeList(rows)))
 
     def list_clients(self, request: ListClients, session: TmqpSession, now: int) -> Answer:
-        """Describe the clients whose type passes the filter."""
+        """Describe the clients whose type passes the filter. Raises `RefusedError` as `_check`."""
         state, client = self._state, session.known
         if not client.is_admin:
             return state.answer(request, client, ResultCode.UNAUTHORIZED)
+        self._check(request.target, [one.type for one in state.clients.values()])
         rows = tuple(_client(one, now) for one in state.clients.values() if filtered(request.target, one.type))
         return state.answer(request, client, ResultCode.OK, state.codec.encode(ClientList(rows)))
+
+    def _check(self, wanted: bytes, names: Iterable[bytes]) -> None:
+        """Raise `RefusedError` for a filter that a release closes on, where there is a name to pass it (E30)."""
+        if wanted == ANY and any(names) and not self._state.rules.takes_star_filter:
+            raise RefusedError("a filter of nothing")
 
     def unknown(self, request: Operation, session: TmqpSession, now: int) -> Answer:
         """Answer that there is no such operation; released servers say nothing."""

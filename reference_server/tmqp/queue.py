@@ -91,6 +91,9 @@ class Queue:
         self.counters.received += 1
         message.produced_ns = self._state.clock.monotonic_ns()
         self.counters.last_received = self._state.wall_ms()
+        if not self._state.rules.decides_when_sent:
+            message.asks = self.requests_ack
+            message.source = b"" if self.settings.hide_names else message.source
         status = self.settings.status
         if status is QueueStatus.BROADCAST:
             self.send(message, self._receivers())
@@ -155,7 +158,10 @@ class Queue:
         if not receivers:
             self.counters.removed += 1
             return
-        state, requests_ack = self._state, self.requests_ack
+        state = self._state
+        if message.asks is not None and self.settings.status is QueueStatus.PULL:
+            message.asks = self.requests_ack
+        requests_ack = self.requests_ack and message.asks is not False
         is_first = state.rules.marks_again or not message.put_backs
         frame = state.codec.encode(message.delivered(first=is_first, headers=headers))
         others = state.codec.encode(message.delivered(first=False, headers=headers)) if len(receivers) > 1 else b""
@@ -199,6 +205,10 @@ class Queue:
     def close(self) -> None:
         """Drop everything: the queue is removed."""
         self.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Wait for no acknowledgement any more."""
         self._state.retire(self._awaited)
         self._awaited = {}
 
@@ -209,17 +219,23 @@ class Queue:
 
     def change(self, settings: QueueSettings) -> None:
         """Work otherwise from now on; a queue that stops drops its messages, one that starts sends them."""
+        rules, is_same = self._state.rules, settings.status is self.settings.status
         self.settings = settings
+        if not (is_same or rules.turns_by_count):
+            self._turn = 0
         if settings.status is QueueStatus.STOPPED:
             self.clear()
-        newest = self.newest() if settings.status is QueueStatus.CACHE and self._state.rules.keeps_cached else None
+            if not rules.keeps_awaited_when_stopped:
+                self._forget()
+        newest = self.newest() if settings.status is QueueStatus.CACHE and rules.keeps_cached else None
         if newest is not None:
             messages = self._high if newest.priority else self._normal
             del messages[newest]
             self._state.release(newest)
             self.clear()
             self.store(newest)
-        self.drain()
+        if rules.sends_on_every_update or not is_same:
+            self.drain()
 
     def expired(self, message: StoredMessage) -> None:
         """Drop a message that waited too long."""
@@ -235,12 +251,19 @@ class Queue:
         """Follow the acknowledgement of a consumer; return its message, None if none is waited for."""
         self.counters.negative_acks += negative
         self.counters.acks += not negative
-        awaited = self._awaited.pop((id_, client), None)
+        awaited = self._awaited.pop((id_, client), None) or self._of_namesake(id_, client)
         if awaited is None:
             return None
         self._settle(awaited)
         self._follow(awaited.message, negative=negative)
         return awaited.message
+
+    def _of_namesake(self, id_: bytes, client: Client) -> Awaited | None:
+        """Return what a client with that id was sent before, and who may acknowledge it now (E61)."""
+        if self._state.rules.acknowledges_by_connection:
+            return None
+        found = next((key for key in self._awaited if key[0] == id_ and key[1].id == client.id), None)
+        return None if found is None else self._awaited.pop(found)
 
     def missed(self, awaited: Awaited) -> None:
         """Follow an acknowledgement that did not come in time."""
@@ -263,7 +286,8 @@ class Queue:
             self.store(message, first=where == "start")
         elif not (message.awaited or is_stored) and self._state.rules.counts_settled:
             self.counters.removed += 1
-        self.drain()
+        if self._state.rules.sends_put_backs:
+            self.drain()
 
     def _await(self, message: StoredMessage, client: Client) -> None:
         former = self._awaited.get((message.id, client))
@@ -284,6 +308,8 @@ class Queue:
         """Return who gets the next message."""
         members = self.channel.members
         if self.settings.status is QueueStatus.ROUND_ROBIN and members:
+            if not self._state.rules.turns_by_count and self._turn >= len(members):
+                self._turn = 0
             turn, self._turn = self._turn % len(members), self._turn + 1
             return list(islice(members, turn, turn + 1))
         return list(islice(members, 1)) if self.settings.only_first else list(members)

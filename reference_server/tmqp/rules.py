@@ -51,6 +51,10 @@ class Rules:
     """E56: the answer to a subscription has the priority and the mark of its request. Otherwise neither."""
     marks_confirmations: bool = True
     """E56: the server's acknowledgement of a push has the priority of that. Otherwise it has none."""
+    takes_star_filter: bool = True
+    """E30: the filter `*` alone is passed by all. Otherwise it closes the connection."""
+    sends_on_every_update: bool = True
+    """E65: an update sends what is stored. Otherwise only where the state is another one then."""
     marks_again: bool = True
     """E19: a message that was put back is marked for its first consumer again. Otherwise for none."""
     has_limits: bool = True
@@ -83,6 +87,19 @@ class Rules:
     """A copy to a queue id that is no number is left out. Otherwise the connection closes."""
     waits_for_acknowledge: bool = True
     """WaitForAcknowledge holds the next message back. Otherwise it does nothing."""
+    decides_when_sent: bool = True
+    """E60: whether names are hidden, and consumers must acknowledge, is decided when a message is sent. Otherwise when
+    it is pushed; the latter for what is pulled, when it is pulled."""
+    turns_by_count: bool = True
+    """E63: the turns of a queue are counted. Otherwise the next one is at the place after the last one's."""
+    keeps_awaited_when_stopped: bool = True
+    """E64: a queue that stops still waits for acknowledgements. Otherwise it forgets them."""
+    acknowledges_by_connection: bool = True
+    """E61: who was sent a message acknowledges it. Otherwise any client with that id, one that came again, say."""
+    copies_what_is_nowhere: bool = True
+    """E62: a message whose queue is not there is copied all the same. Otherwise not."""
+    sends_put_backs: bool = True
+    """E59: what is put back is sent at once. Otherwise when something else is."""
     reports_timeouts: bool = True
     """E31: where acknowledgements travel to producers, a missing one does so as a negative one."""
     reports_queue_of_message: bool = True
@@ -134,6 +151,8 @@ RULES = {
         updates_from_channel=False,
         marks_answers_to_events=False,
         marks_confirmations=False,
+        takes_star_filter=False,
+        sends_on_every_update=False,
         marks_again=False,
         has_limits=False,
         reports_options_of_queue=False,
@@ -149,6 +168,12 @@ RULES = {
         addresses_copies=False,
         skips_bad_copies=False,
         waits_for_acknowledge=False,
+        decides_when_sent=False,
+        turns_by_count=False,
+        keeps_awaited_when_stopped=False,
+        acknowledges_by_connection=False,
+        copies_what_is_nowhere=False,
+        sends_put_backs=False,
         reports_timeouts=False,
         reports_queue_of_message=False,
         describes_events=False,

@@ -31,6 +31,8 @@ class StoredMessage(msgspec.Struct, eq=False, gc=False):
     ttl: int
     is_asked_for: bool
     """Whether the producer waits for an acknowledgement."""
+    asks: bool | None = None
+    """Whether consumers must acknowledge it, and its source is what they see, once that is decided (E60)."""
     produced_ns: int = 0
     """When its queue took it: its time-out begins then, also where it is put back."""
     put_backs: int = 0
@@ -57,15 +59,15 @@ class StoredMessage(msgspec.Struct, eq=False, gc=False):
 
     def delivered(self, *, first: bool, headers: Headers = ()) -> QueueMessage:
         """Return what a consumer gets; `first`: it is the first that gets it (E19)."""
-        frame = self.frame
+        frame, hides = self.frame, self.asks is None and self.queue.settings.hide_names
         return QueueMessage(
             int(first),
             frame.high_priority,
             frame.pending_response,
-            int(self.queue.requests_ack),
+            int(self.queue.requests_ack if self.asks is None else self.asks),
             self.ttl,
             frame.id,
-            b"" if self.queue.settings.hide_names else self.source,
+            b"" if hides else self.source,
             frame.target,
             frame.content_type,
             (*frame.headers, *headers),

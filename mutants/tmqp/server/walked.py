@@ -10,9 +10,10 @@ __all__ = ["MUTANTS"]
 DOC = ("doc",)
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("acknowledged-as-pushed", "Whether consumers must acknowledge is decided when a message is pushed, not when it is sent.", "MESSAGE-4 UPDATE_QUEUE-1",
-           edit("queue.Queue.push", "self.counters.received += 1", "self.counters.received += 1; vars(self).setdefault('asked', {})[message] = self.requests_ack"),
-           edit("StoredMessage.delivered", "int(self.queue.requests_ack)", "int(vars(self.queue)['asked'].get(self, self.queue.requests_ack))"),
-           edit("queue.Queue.send", "state, requests_ack = self._state, self.requests_ack", "state, requests_ack = self._state, self.asked.get(message, self.requests_ack)"),
+           first("queue.Queue.push", "message.asks = self.requests_ack"),
+           edit("StoredMessage.delivered", "self.asks is None and ", ""),
+           edit("queue.Queue.send", "if message.asks is not None and", "if False and"),
+           edit("queue.Queue.send", "self.requests_ack and message.asks is not False", "bool(message.asks)"),
            profiles=DOC),
     mutant("bad-queue-makes-its-channel", "CREATE_QUEUE with bad options in a channel that is not there creates the channel.", "CREATE_QUEUE-1 JOIN-3 LIST_QUEUES-2",
            edit("QueueOperations.create_queue", "return wrong(state, request, client, ResultCode.BAD_REQUEST, error)",

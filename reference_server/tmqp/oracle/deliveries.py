@@ -23,6 +23,11 @@ OF_STATES = {
 Added = Sequence[tuple[bytes, bytes]]
 
 
+def _now(queue: ModelQueue) -> tuple[bool, bool]:
+    """Return whether a queue asks consumers to acknowledge, and whether it hides names."""
+    return queue.requests_ack, bool(queue.options["HideClientNames"])
+
+
 class Deliveries:
     """Moves messages, and expects what that sends."""
 
@@ -32,11 +37,15 @@ class Deliveries:
     def push(self, queue: ModelQueue, item: Item) -> None:
         """Let a queue take a message."""
         queue.counts["ReceivedMessages"] += 1
+        if not self._world.rules.decides_when_sent:
+            item.asks, item.hides = _now(queue)
         if queue.status is QueueStatus.BROADCAST:
             self.send(queue, item, self._receivers(queue))
             return
         if queue.status is QueueStatus.CACHE:
             self.clear(queue)
+            if not self._world.rules.keeps_cached:
+                return
         if queue.status in SENDING and not queue.stored and self._may_send(queue):
             self.send(queue, item, self._receivers(queue))
         else:
@@ -58,13 +67,16 @@ class Deliveries:
         is_stored: bool = False,
     ) -> None:
         """Send a message to clients."""
+        if item.asks is not None and queue.status is QueueStatus.PULL:
+            item.asks = queue.requests_ack
         for place, client in enumerate(receivers):
             clause = OF_STATES.get(queue.status, "TMQP-PULL-") + ("2" if is_stored else "1")
             if client is item.producer and not (added or is_stored):
                 clause = "TMQP-PRODUCE-3"
-            shape = self._message(queue, item, added, place == 0)
+            is_marked = place == 0 and (self._world.rules.marks_again or not item.put_backs)
+            shape = self._message(queue, item, added, is_marked)
             self._world.expect(client, "TMQP-PULL-3" if added else clause, shape, queue=queue)
-            if queue.requests_ack:
+            if queue.requests_ack and item.asks is not False:
                 ms = queue.ms("AcknowledgeTimeout") or int(str(self._world.defaults["AcknowledgeTimeout"])) or 1
                 same = item.id.value
                 former = [one for one in queue.awaited if one.client is client and one.item.id.value == same]
@@ -79,12 +91,13 @@ class Deliveries:
     def _message(self, queue: ModelQueue, item: Item, added: Added, is_first: bool) -> Shape:
         frame, world = item.frame, self._world
         headers = [(one.name, one.value) for one in frame.headers]
+        asks, hides = (item.asks, item.hides) if item.asks is not None else _now(queue)
         fields: dict[str, object] = {
             "id": item.id,
-            "source": b"" if queue.options["HideClientNames"] else item.producer.id,
+            "source": b"" if hides else item.producer.id,
             "target": frame.target if world.is_strict else Spelled(frame.target),
             "content_type": frame.content_type,
-            "pending_ack": int(queue.requests_ack),
+            "pending_ack": int(asks),
             "headers": Headers([*headers, *added], exact=world.is_strict),
             "payload": frame.payload,
             "one_delivery": int(is_first),
@@ -99,7 +112,7 @@ class Deliveries:
         if not item.is_asked_for:
             return
         fields = {
-            "id": item.id,
+            "id": item.acknowledged_id,
             "source": b"",
             "target": Spelled(item.frame.target),
             "content_type": item.frame.content_type,
@@ -107,23 +120,33 @@ class Deliveries:
         }
         shape = Shape(Confirmation, fields | ({"ttl": DEFAULT_TTL} if self._world.is_strict else {}))
         clause = "TMQP-CONFIRMATION-2" if queue.delivery == "after-sent" else "TMQP-CONFIRMATION-1"
-        self._world.expect(item.producer, clause, shape, queue=queue, is_ordered=False, is_certain=is_certain)
+        self._world.expect(
+            item.producer, clause, shape, queue=queue, is_ordered=False, is_certain=is_certain and not item.is_copy
+        )
 
     def acknowledged(self, queue: ModelQueue, client: ModelClient, id_: bytes, *, nack: bool) -> Item | None:
         """Follow the acknowledgement of a consumer; return its message, None if none is waited for."""
         queue.counts["NegativeAcks" if nack else "Acks"] += 1
-        found = next((one for one in queue.awaited if one.client is client and one.item.id.value == id_), None)
+        sent = [one for one in queue.awaited if one.item.id.value == id_]
+        if not self._world.rules.acknowledges_by_connection:
+            sent.sort(key=lambda one: one.client is not client)
+        found = next((one for one in sent if self._may_acknowledge(client, one.client)), None)
         if found is None:
             return None
         queue.awaited.remove(found)
         self._follow(queue, found.item, nack=nack)
         return found.item
 
+    def _may_acknowledge(self, client: ModelClient, receiver: ModelClient) -> bool:
+        """Say whether a client may acknowledge what a client was sent (E61)."""
+        is_namesake = client.id.value is not None and client.id.value == receiver.id.value
+        return client is receiver or (is_namesake and not self._world.rules.acknowledges_by_connection)
+
     def missed(self, queue: ModelQueue, awaited: Awaited) -> None:
         """Follow an acknowledgement that did not come in time (E31)."""
         queue.awaited.remove(awaited)
         queue.counts["NegativeAcks"] += 1
-        if queue.delivery in TRAVELLING:
+        if queue.delivery in TRAVELLING and self._world.rules.reports_timeouts:
             self.confirm(queue, awaited.item, nack=True, is_certain=False)
         self._follow(queue, awaited.item, nack=True)
 
@@ -139,18 +162,25 @@ class Deliveries:
         """Drop what is stored."""
         queue.high, queue.normal = ([] if high else queue.high), ([] if normal else queue.normal)
 
-    def change(self, queue: ModelQueue) -> None:
+    def change(self, queue: ModelQueue, before: QueueStatus) -> None:
         """Follow what a queue does whose state may be another now; what becomes of messages there may be open."""
-        if queue.status in (QueueStatus.BROADCAST, QueueStatus.CACHE) or queue.was_cache:
+        rules, is_same = self._world.rules, queue.status is before
+        is_open = queue.status in (QueueStatus.BROADCAST, QueueStatus.CACHE) or queue.was_cache
+        if is_open and rules.keeps_cached:
             queue.is_vague |= bool(queue.stored) and not self._world.is_strict
         queue.was_cache = queue.status is QueueStatus.CACHE
+        if not (is_same or rules.turns_by_count):
+            queue.turn = 0
         if queue.status is QueueStatus.STOPPED:
             self.clear(queue)
-        if queue.status is QueueStatus.CACHE and queue.stored:
+            if not rules.keeps_awaited_when_stopped:
+                queue.awaited = []
+        if queue.status is QueueStatus.CACHE and queue.stored and rules.keeps_cached:
             newest = (queue.normal or queue.high)[-1]
             self.clear(queue)
             self._store(queue, newest)
-        self.drain(queue)
+        if rules.sends_on_every_update or not is_same:
+            self.drain(queue)
 
     def _store(self, queue: ModelQueue, item: Item, *, first: bool = False) -> None:
         some = queue.high if item.frame.high_priority else queue.normal
@@ -166,13 +196,18 @@ class Deliveries:
         if returns and is_there and item not in queue.high and item not in queue.normal:
             item.put_backs += 1
             self._store(queue, item, first=queue.delivery == "put-back-start")
-        self.drain(queue)
+        if self._world.rules.sends_put_backs:
+            self.drain(queue)
 
     def _may_send(self, queue: ModelQueue) -> bool:
         return bool(queue.channel.members) and not (queue.options["WaitForAcknowledge"] and queue.awaited)
 
     def _receivers(self, queue: ModelQueue) -> list[ModelClient]:
         members = queue.channel.members
+        if queue.status is QueueStatus.ROUND_ROBIN and members and not self._world.rules.turns_by_count:
+            place = queue.turn if queue.turn < len(members) else 0
+            queue.turn = place + 1
+            return [members[place]]
         if queue.status is QueueStatus.ROUND_ROBIN and members:
             is_open = queue.turn > 0 and len(members) > 1 and members != queue.last_members
             queue.is_vague |= is_open and not self._world.is_strict

@@ -28,7 +28,9 @@ Given = tuple[Options, set[str]]
 """Options, and the names of those that somebody gave."""
 
 
-def options_of(codec: Codec, kind: type[QueueOptions], before: Options, request: RequestFrame) -> Given | None:
+def options_of(
+    world: World, codec: Codec, kind: type[QueueOptions], before: Options, request: RequestFrame
+) -> Given | None:
     """Return the options that a payload makes of others, and which it names; None for what is none."""
     if not request.payload:
         return dict(before), set()
@@ -36,8 +38,11 @@ def options_of(codec: Codec, kind: type[QueueOptions], before: Options, request:
         found = asdict(codec.decode(kind, request.payload))
     except MalformedFrameError:
         return None
-    given = {name: value for name, value in found.items() if value is not None and name not in SPARE}
+    spare = list(SPARE) if world.rules.has_limits else [*SPARE, *OF_CHANNELS, "MessageLimit"]
+    spare += [] if world.rules.waits_for_acknowledge else ["WaitForAcknowledge"]
+    given = {name: value for name, value in found.items() if value is not None and name not in spare}
     handler = (given.pop("MessageDeliveryHandler", None) or b"").decode("utf-8", "replace")
+    handler = handler if handler in KEYS or world.rules.has_limits else ""
     numbers = [value for value in given.values() if isinstance(value, int) and not isinstance(value, bool)]
     is_right = (
         (not handler or handler in KEYS)

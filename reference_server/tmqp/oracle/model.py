@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
 from wireproof.protocols.errors import LocalProtocolError, MalformedFrameError
 from wireproof.protocols.frames import FrameContext
@@ -15,7 +16,7 @@ from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.enums import VERSION, ResultCode
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Notification, Pong, ProtocolReply, Welcome
-from wireproof.protocols.tmqp.requests import Hello, Operation, Ping, Protocol, Terminate
+from wireproof.protocols.tmqp.requests import Hello, Operation, Ping, Protocol, Pull, Terminate
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.tmqp.options import OPTIONS
@@ -26,6 +27,7 @@ from wireproof.reference_server.tmqp.oracle.operations import ModelOperations
 from wireproof.reference_server.tmqp.oracle.timed import Times
 from wireproof.reference_server.tmqp.oracle.traffic import Traffic
 from wireproof.reference_server.tmqp.oracle.world import Line, ModelClient, Options, World
+from wireproof.reference_server.tmqp.rules import RULES
 
 __all__ = ["DocumentModel"]
 
@@ -36,10 +38,10 @@ LONGEST_ID = 255
 
 
 class DocumentModel:
-    """The model of a whole server (`wireproof.reference_server.model.ServerModel`), under the profile `doc`.
+    """The model of a whole server (`wireproof.reference_server.model.ServerModel`).
 
     Times are compared within `tolerance_ns`. With `shared`, others may use the server, its defaults are unknown, and
-    what the document only recommends is not required.
+    what the document only recommends is not required; profiles beside `doc` are followed in such a server alone.
     """
 
     expects_answers = True
@@ -58,7 +60,7 @@ class DocumentModel:
 
         Raises ValueError for bad ones, and for profiles and options that the model does not follow.
         """
-        if profile.name != "doc":
+        if profile.name != "doc" and not shared:
             raise ValueError(f"the model of a whole TMQP server is of the profile doc, not of {profile.name}")
         given = chosen("tmqp", OPTIONS, options or {})
         if unfollowed := [name for name in UNFOLLOWED if given[name]]:
@@ -80,7 +82,9 @@ class DocumentModel:
             "MessageLimit": 0,
         }
         is_admin = bool(given["admin"]) and config.get("admins") is None
-        self._world = World(not shared, tolerance_ns, defaults, given["put_back_limit"], is_lost=not is_admin)
+        self._world = World(not shared, tolerance_ns, defaults, given["put_back_limit"], RULES[profile.name])
+        self._world.is_lost = not is_admin
+        self._world.end = lambda client, why: self._end(client.line, why)
         self._notices = Notices(self._world)
         deliveries = Deliveries(self._world)
         self._operations = ModelOperations(self._world, self._codec, deliveries, self._notices)
@@ -129,13 +133,11 @@ class DocumentModel:
         if line.client is not None:
             line.last_input, line.is_pinged = world.now, False
         if isinstance(request, Protocol):
-            if line.stage != "new" or request.version != VERSION:
-                self._end(line, "it did not begin with the eight bytes")
-                return
-            line.stage = "greeted"
-            self._expect(line, "TMQP-PROTOCOL-1", ProtocolReply, version=VERSION)
+            self._protocol(line, request)
             return
         read = self._as_read(request, is_first=line.stage == "greeted")
+        if line.owed:
+            self._greet(line)
         if isinstance(read, Ping) and line.stage == "open":
             self._expect(line, line.asked or "TMQP-PING-2", Pong)
             line.asked = ""
@@ -147,6 +149,21 @@ class DocumentModel:
             line.stage = "spoiled"
         elif isinstance(read, RequestFrame) and read.ttl:
             self._asked(line, read)
+
+    def _protocol(self, line: Line, request: Protocol) -> None:
+        """Follow the first eight bytes."""
+        rules = self._world.rules
+        if line.stage != "new" or (request.version != VERSION and not rules.takes_old_version):
+            self._end(line, "it did not begin with the eight bytes")
+            return
+        line.stage, line.owed = "greeted", request.version
+        if rules.answers_protocol_at_once:
+            self._greet(line)
+
+    def _greet(self, line: Line) -> None:
+        """Expect the eight bytes of the server (E6)."""
+        self._expect(line, "TMQP-PROTOCOL-1", ProtocolReply, version=line.owed)
+        line.owed = b""
 
     def _as_read(self, request: Request, *, is_first: bool) -> Message | None:
         """Return what a server reads: where a frame stands, and its type, say what it is."""
@@ -167,15 +184,23 @@ class DocumentModel:
             self._end(line, "it terminated")
         elif type(request) in self._handlers:
             line.asked = f"TMQP-{request.NAME}-1" if type(request) is not Operation else ""
+            if not request.id and self._world.rules.gives_ids:
+                self._world.is_lost |= isinstance(request, Pull)  # its id would be within headers
+                request = replace(request, id=Made(), pending_response=0)
             self._handlers[type(request)](client, request)
 
     def _hello(self, line: Line, request: Hello) -> None:
         found: dict[bytes, bytes] = {}
-        for text in request.payload.split(b"\n"):
-            name, colon, value = text.partition(b":")
-            if colon:
-                found.setdefault(name.strip().lower(), value.strip())
+        given = [text.partition(b":") for text in request.payload.split(b"\n")]
+        for name, _, value in (one for one in given if one[1]):
+            found.setdefault(name.strip().lower(), value.strip())
         id_, world = found.get(b"client-id", b""), self._world
+        is_repeated = len(found) < sum(1 for one in given if one[1])
+        if (is_repeated and not world.rules.takes_repeated_properties) or not (
+            request.payload or world.rules.takes_empty_hello
+        ):
+            self._end(line, "its hello repeats a property, or has no text")
+            return
         is_denied = found.get(b"client-type", b"") in self._denied
         token = found.get(b"client-token")
         if is_denied or (token is not None and (self._tokens is None or token in self._tokens)):
@@ -183,6 +208,9 @@ class DocumentModel:
             return
         line.stage = "open"
         if len(id_) > LONGEST_ID or (id_ and world.client(id_) is not None):
+            if not world.rules.reports_duplicate_clients:
+                world.is_lost = True
+                return
             code = ResultCode.BAD_REQUEST if len(id_) > LONGEST_ID else ResultCode.BUSY
             self._expect(line, "TMQP-HELLO-7", Welcome, content_type=code)
             self._end(line, "its hello is refused")

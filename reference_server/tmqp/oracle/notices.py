@@ -28,7 +28,8 @@ class Notices:
 
     def channel(self, name: bytes, channel: ModelChannel) -> None:
         """Expect the event that a channel was created or removed."""
-        self._expect_event(name, {"Name": as_text(channel.name)}, channel, key=b"", clause="TMQP-NOTIFICATION-3")
+        about = channel if self._world.rules.addresses_channel_events else None
+        self._expect_event(name, {"Name": as_text(channel.name)}, about, key=b"", clause="TMQP-NOTIFICATION-3")
 
     def member(self, name: bytes, channel: ModelChannel, client: ModelClient) -> None:
         """Expect the event that a client joined or left a channel."""
@@ -45,16 +46,18 @@ class Notices:
         members: dict[str, object] = {"Channel": as_text(queue.channel.name), "Id": queue.number}
         if name != b"QueueRemoved":
             members["Status"] = queue.status.name.title().replace("_", "")
+        elif not self._world.rules.reports_last_state:
+            members["Status"] = "Stopped"
         if self._world.is_strict and name != b"QueueRemoved" and not queue.is_vague:
             members |= {"PriorityMessages": len(queue.high), "Messages": len(queue.normal)}
         self._expect_event(name, members, queue.channel, clause="TMQP-NOTIFICATION-5")
 
     def message(self, queue: ModelQueue, item: Item) -> None:
         """Expect the event that a message was pushed."""
-        producer = item.producer
+        producer, names_own = item.producer, self._world.rules.reports_queue_of_message
         members = {
-            "Channel": as_text(queue.channel.name),
-            "Queue": queue.number,
+            "Channel": as_text(queue.channel.name if names_own else item.frame.target),
+            "Queue": queue.number if names_own else item.frame.content_type,
             "Id": item.id if item.id.value != b"" else "",
             "ProducerId": producer.id,
             "ProducerName": as_text(producer.name),

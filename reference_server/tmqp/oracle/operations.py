@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.bodies import ChannelOptions, QueueOptions
@@ -11,6 +11,7 @@ from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Confirmation, Response
 from wireproof.protocols.tmqp.requests import (
     ChannelInfo,
+    ClearQueue,
     CreateChannel,
     CreateQueue,
     DeleteChannel,
@@ -19,6 +20,7 @@ from wireproof.protocols.tmqp.requests import (
     Leave,
     ListChannels,
     ListClients,
+    ListConsumers,
     ListNodes,
     ListQueues,
     Operation,
@@ -56,18 +58,21 @@ def answer(
     payload: object = None,
     *,
     is_certain: bool = True,
+    always: bool = False,
 ) -> None:
-    """Expect the answers to an operation that its flags ask for (E11)."""
+    """Expect the answers to an operation that its flags ask for (E11); `always`: releases answer whatever they are."""
     if not request.id:
         return
+    rules = world.rules
     own = {"target": client.id} if world.is_strict else {}
     flags = {"one_delivery": request.one_delivery, "high_priority": request.high_priority} if world.is_strict else {}
     body = {} if payload is None else {"payload": payload}
     common = {"id": request.id, "source": b"", **own, **flags}
-    if request.pending_response:
+    alike = not rules.answers_as_asked and (always or (payload is not None and rules.answers_information_alike))
+    if request.pending_response or alike:
         shape = Shape(Response, {**common, "content_type": code, **body})
         world.expect(client, clause, shape, is_certain=is_certain)
-    if request.pending_ack:
+    if request.pending_ack and rules.answers_as_asked:
         headers = Refusal(fails=code != ResultCode.OK)
         only = is_certain and not request.pending_response
         world.expect(client, "TMQP-RESPONSE-4", Shape(Confirmation, {**common, "headers": headers}), is_certain=only)
@@ -110,27 +115,46 @@ class ModelOperations:
             DeleteQueue: self._delete_queue,
             ListQueues: self._list_queues,
             QueueInfo: self._queue_info,
+            ClearQueue: self._clear_queue,
+            ListConsumers: self._list_consumers,
             ListClients: self._list_clients,
             ListNodes: self._list_nodes,
             Operation: self._unknown,
         }
 
     def _expect_answer(
-        self, client: ModelClient, request: RequestFrame, code: object, payload: object = None, *, clause: int = 1
+        self,
+        client: ModelClient,
+        request: RequestFrame,
+        code: object,
+        payload: object = None,
+        *,
+        clause: int = 1,
+        always: bool = False,
     ) -> None:
         """Expect the answers to an operation; `clause` is the number of one within its group."""
-        answer(self._world, client, request, code, f"TMQP-{request.NAME}-{clause}", payload)
+        answer(self._world, client, request, code, f"TMQP-{request.NAME}-{clause}", payload, always=always)
+
+    def _wrong(self, client: ModelClient, request: RequestFrame, code: object) -> None:
+        """Expect the answer to what cannot be done; a release ends the connection instead (E27)."""
+        if self._world.rules.answers_bad_requests:
+            self._expect_answer(client, request, code)
+        else:
+            self._world.refuse(client, f"its {request.NAME} cannot be done")
 
     def _create_channel(self, client: ModelClient, request: RequestFrame) -> None:
         if not is_name(request.target):
-            self._expect_answer(client, request, NAME_REFUSED)
+            self._wrong(client, request, NAME_REFUSED)
         elif self._world.channel(request.target) is not None:
-            self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
-        elif (made := options_of(self._codec, ChannelOptions, self._world.defaults, request)) is None:
-            self._expect_answer(client, request, FAILS)
+            if self._world.rules.answers_duplicates:
+                self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
+        elif (made := options_of(self._world, self._codec, ChannelOptions, self._world.defaults, request)) is None:
+            self._wrong(client, request, FAILS)
         else:
             self._make_channel(request.target, *made)
             self._expect_answer(client, request, ResultCode.OK)
+            if request.payload and not self._world.rules.keeps_after_options:
+                self._world.refuse(client, "it created a channel with options")
 
     def _make_channel(self, name: bytes, options: Options, given: set[str]) -> ModelChannel:
         channel = ModelChannel(name, options, given)
@@ -141,30 +165,46 @@ class ModelOperations:
     def _delete_channel(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=True)
             return
         self._remove(channel)
         self._expect_answer(client, request, ResultCode.OK)
 
     def _remove(self, channel: ModelChannel) -> None:
         for queue in list(channel.queues.values()):
-            del channel.queues[queue.number]
-            self._notices.queue(b"QueueRemoved", queue)
+            self._remove_queue(queue)
         channel.members.clear()
         del self._world.channels[channel.key]
         self._notices.channel(b"ChannelRemoved", channel)
+        self._world.forget(channel.key)
+
+    def _remove_queue(self, queue: ModelQueue) -> None:
+        del queue.channel.queues[queue.number]
+        self._notices.queue(b"QueueRemoved", queue)
+        self._world.forget(queue.channel.key, queue.number)
 
     def _list_channels(self, client: ModelClient, request: RequestFrame) -> None:
-        wanted = request.target or first_header(request, b"channel-name") or b""
+        wanted = first_header(request, b"channel-name") or b""
+        if self._world.rules.filters_by_target:
+            wanted = request.target or wanted
+        if self._is_refused(client, wanted, [one.name for one in self._world.channels.values()]):
+            return
         there = list(self._world.channels.values())
         rows = [channel_body(self._world, one) for one in there if passes(wanted, one.name)]
         others = [as_text(one.name) for one in there if not passes(wanted, one.name)]
         self._expect_answer(client, request, ResultCode.OK, Rows("Name", rows, self._world.is_strict, others))
 
+    def _is_refused(self, client: ModelClient, wanted: bytes, names: Sequence[bytes]) -> bool:
+        """Follow that a release ends the connection for the filter `*`, where there is a name to pass it (E30)."""
+        refused = wanted == b"*" and any(names) and not self._world.rules.takes_star_filter
+        if refused:
+            self._world.refuse(client, "its filter is *")
+        return refused
+
     def _channel_info(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=True)
         else:
             self._expect_answer(client, request, ResultCode.OK, channel_body(self._world, channel))
 
@@ -203,23 +243,29 @@ class ModelOperations:
     def _create_queue(self, client: ModelClient, request: RequestFrame) -> None:
         number, channel = number_in(first_header(request, b"queue-id")), self._world.channel(request.target)
         if first_header(request, b"queue-id") is None:
-            self._expect_answer(client, request, ResultCode.UNACCEPTABLE)
+            self._without_id(client, request)
         elif number is None or not is_name(request.target):
-            self._expect_answer(client, request, FAILS)
+            self._wrong(client, request, FAILS)
         elif channel is not None and number in channel.queues:
             self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
         elif channel is not None and not self._may_have(channel, number):
-            self._expect_answer(client, request, FAILS)
+            if self._world.rules.answers_refused_queues:
+                self._expect_answer(client, request, FAILS)
         else:
             before = self._world.defaults if channel is None else channel.options
-            made = options_of(self._codec, QueueOptions, before, request)
+            made = options_of(self._world, self._codec, QueueOptions, before, request)
             if made is None:
-                self._expect_answer(client, request, FAILS)
+                self._wrong(client, request, FAILS)
                 return
             channel = channel or self._make_channel(request.target, dict(self._world.defaults), set())
             queue = channel.queues[number] = ModelQueue(channel, number, made[0], made[1] | channel.given)
             self._notices.queue(b"QueueCreated", queue)
             self._expect_answer(client, request, ResultCode.OK)
+
+    def _without_id(self, client: ModelClient, request: RequestFrame) -> None:
+        """Expect 406; what a release does then is not followed (E44)."""
+        self._expect_answer(client, request, ResultCode.UNACCEPTABLE, always=True)
+        self._world.is_lost |= self._world.rules.makes_queue_without_id
 
     def _may_have(self, channel: ModelChannel, number: int) -> bool:
         options = channel.options
@@ -231,26 +277,41 @@ class ModelOperations:
     def _queue(self, client: ModelClient, request: RequestFrame, *, by_payload: bool = True) -> ModelQueue | None:
         """Return the addressed queue (E12); without one, expect the answer."""
         channel, number = self._world.channel(request.target), number_in(first_header(request, b"queue-id"))
+        rules = self._world.rules
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=by_payload)
             return None
-        if number is None and by_payload and len(request.payload) > 1:
-            number = int.from_bytes(request.payload[:2], "little")
-        found = None if number is None else channel.queues.get(number)
+        if not by_payload and first_header(request, b"queue-id") is None and rules.makes_queue_without_id:
+            self._without_id(client, request)
+            return None
+        if by_payload and (number is None or not rules.reads_queue_id_header):
+            number = int.from_bytes(request.payload[:2], "little") if len(request.payload) > 1 else None
+        if number is None:
+            self._wrong(client, request, FAILS)
+            return None
+        found = channel.queues.get(number)
         if found is None:
-            self._expect_answer(client, request, FAILS if number is None else ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=by_payload)
         return found
 
     def _update_queue(self, client: ModelClient, request: RequestFrame) -> None:
         queue = self._queue(client, request, by_payload=False)
         if queue is None:
             return
-        made = options_of(self._codec, QueueOptions, queue.channel.options, request)
-        if made is None:
-            self._expect_answer(client, request, FAILS)
+        stays = not self._world.rules.updates_from_channel
+        if stays and not request.payload:
+            self._world.is_lost = True  # what a release does then is not asserted (E40)
             return
-        queue.options, queue.given = made[0], made[1] | queue.channel.given
-        self._deliveries.change(queue)
+        before = queue.options if stays else queue.channel.options
+        made = options_of(self._world, self._codec, QueueOptions, before, request)
+        if made is None:
+            self._wrong(client, request, FAILS)
+            return
+        was = queue.status
+        kept = {"MessageDeliveryHandler": queue.delivery} if stays else {}
+        queue.options = {**made[0], **kept}
+        queue.given = made[1] | (queue.given if stays else queue.channel.given)
+        self._deliveries.change(queue, was)
         self._notices.queue(b"QueueUpdated", queue)
         self._world.settle(queue.channel)
         self._expect_answer(client, request, ResultCode.OK)
@@ -258,15 +319,24 @@ class ModelOperations:
     def _delete_queue(self, client: ModelClient, request: RequestFrame) -> None:
         queue = self._queue(client, request)
         if queue is not None:
-            del queue.channel.queues[queue.number]
-            self._notices.queue(b"QueueRemoved", queue)
+            self._remove_queue(queue)
             self._world.settle(queue.channel)
             self._expect_answer(client, request, ResultCode.OK)
+
+    def _clear_queue(self, client: ModelClient, request: RequestFrame) -> None:
+        queue = self._queue(client, request, by_payload=False)
+        if queue is not None:
+            high, normal = (
+                (first_header(request, name) or b"").strip().lower() == b"yes"
+                for name in (b"priority-messages", b"messages")
+            )
+            self._deliveries.clear(queue, high=high, normal=normal)
+            answer(self._world, client, request, ResultCode.OK, "TMQP-DELETE_QUEUE-3")
 
     def _list_queues(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=True)
         else:
             rows = [queue_body(self._world, one) for one in channel.queues.values()]
             self._expect_answer(client, request, ResultCode.OK, Rows("Id", rows, exact=True))
@@ -276,17 +346,29 @@ class ModelOperations:
         if queue is not None:
             self._expect_answer(client, request, ResultCode.OK, queue_body(self._world, queue, counted=True))
 
+    def _list_consumers(self, client: ModelClient, request: RequestFrame) -> None:
+        channel = self._world.channel(request.target)
+        clause = "TMQP-CHANNEL_INFO-5"
+        if channel is None:
+            answer(self._world, client, request, ResultCode.NOT_FOUND, clause)
+        else:
+            answer(self._world, client, request, ResultCode.OK, clause, _rows(channel.members, exact=True))
+
     def _list_clients(self, client: ModelClient, request: RequestFrame) -> None:
-        there = self._world.clients
-        rows = [
-            Body({"Id": one.id, "Name": as_text(one.name), "Type": as_text(one.type)})
-            for one in there
-            if passes(request.target, one.type)
-        ]
-        self._expect_answer(client, request, ResultCode.OK, Rows("Id", rows, self._world.is_strict))
+        if self._is_refused(client, request.target, [one.type for one in self._world.clients]):
+            return
+        there = [one for one in self._world.clients if passes(request.target, one.type)]
+        self._expect_answer(client, request, ResultCode.OK, _rows(there, exact=self._world.is_strict))
 
     def _list_nodes(self, client: ModelClient, request: RequestFrame) -> None:
         self._expect_answer(client, request, ResultCode.OK, Rows("Id", (), self._world.is_strict))
 
     def _unknown(self, client: ModelClient, request: RequestFrame) -> None:
-        answer(self._world, client, request, FAILS, "TMQP-RESPONSE-3", is_certain=False)
+        if self._world.rules.answers_bad_requests:
+            answer(self._world, client, request, FAILS, "TMQP-RESPONSE-3", is_certain=False)
+
+
+def _rows(clients: Sequence[ModelClient], *, exact: bool) -> Rows:
+    """Return what is reported of clients."""
+    rows = [Body({"Id": one.id, "Name": as_text(one.name), "Type": as_text(one.type)}) for one in clients]
+    return Rows("Id", rows, exact)

@@ -31,6 +31,11 @@ def relayed_ttl(request: RequestFrame) -> int:
     return max(request.ttl - 1, 1)
 
 
+def _id_of(request: RequestFrame) -> Made:
+    """Return the id of what was pushed; one that the server gave the frame is known once it is seen (E55)."""
+    return request.id if isinstance(request.id, Made) else Made(request.id)
+
+
 class Traffic:
     """Follows messages."""
 
@@ -69,7 +74,8 @@ class Traffic:
             self._refuse(client, request, code)
         else:
             self._push(client, request, queue)
-        self._copy(client, request)
+        if queue is not None or self._world.rules.copies_what_is_nowhere:
+            self._copy(client, request)
 
     def _refused(self, queue: ModelQueue, request: RequestFrame) -> object:
         """Return why a queue does not take a message; None if it does."""
@@ -86,6 +92,10 @@ class Traffic:
             return
         world, common = self._world, {"id": request.id, "source": b""}
         answer = Shape(Response, {**common, "content_type": code})
+        if not world.rules.refuses_by_acknowledgement:
+            clause = "TMQP-PRODUCE-4" if code is ResultCode.NOT_FOUND else "TMQP-STOPPED-1"
+            world.expect(client, clause, answer)
+            return
         nack = Shape(Confirmation, {**common, "headers": Refusal(fails=True)})
         if request.pending_ack:
             shapes = (nack,) if world.is_strict else (nack, answer)
@@ -96,7 +106,8 @@ class Traffic:
             world.expect(client, "TMQP-PRODUCE-4", answer, is_certain=is_asked)
 
     def _push(self, client: ModelClient, request: RequestFrame, queue: ModelQueue) -> None:
-        is_asked, id_ = bool(request.pending_ack and request.id), Made(request.id)
+        is_asked = bool(request.pending_ack or not self._world.rules.acknowledges_when_asked) and bool(request.id)
+        id_ = _id_of(request)
         if not request.id and queue.options["UseMessageId"]:
             id_, request = Made(), replace(request, pending_response=0)
         item = Item(request, id_, client, is_asked, relayed_ttl(request), self._world.now)
@@ -116,17 +127,23 @@ class Traffic:
                 continue
             name, number, id_, *_ = [*(part.strip() for part in one.value.split(b";")), None, None, None]
             found = request.content_type if number is None else number_in(number)
+            if found is None and not self._world.rules.skips_bad_copies:
+                self._world.refuse(client, "its copy goes to a queue id that is no number")
+                return
             queue = None if found is None or name is None else self._queue(name, found)
             if queue is None or len(id_ or b"") > 255 or queue.delivery == "refuse":
                 continue
             if self._refused(queue, request) is not None:
                 continue
-            changed = {"headers": rest, "pending_ack": 0, "target": queue.channel.name, "content_type": queue.number}
+            frame = replace(request, headers=rest, pending_ack=0)
+            if self._world.rules.addresses_copies:
+                frame = replace(frame, target=queue.channel.name, content_type=queue.number)
             made = Made(id_ or None, other_than=request.id)
-            item = Item(replace(request, **changed), made, client, False, DEFAULT_TTL, self._world.now)
+            is_asked = not self._world.rules.acknowledges_when_asked
+            item = Item(frame, made, client, is_asked, DEFAULT_TTL, self._world.now, is_copy=True)
             self._notices.message(queue, item)
-            if request.pending_ack and request.id:  # whether copies are acknowledged is free (E50)
-                shape = Shape(Confirmation, {"id": item.id, "target": Spelled(queue.channel.name)})
+            if (request.pending_ack or is_asked) and request.id:  # whether copies are acknowledged is free (E50)
+                shape = Shape(Confirmation, {"id": item.acknowledged_id, "target": Spelled(item.frame.target)})
                 self._world.expect(client, "TMQP-CONFIRMATION-1", shape, is_certain=False)
             self._deliveries.push(queue, item)
 
@@ -135,21 +152,28 @@ class Traffic:
         queue = self._queue(request.target, request.content_type)
         if queue is not None and queue.is_vague:
             client.line.loose.add(request.id)
-        if not request.id or channel is None or queue is None:
+        rules = self._world.rules
+        if (channel is None or queue is None) and not rules.describes_missing_queues:
+            shape = Shape(Response, {"id": request.id, "source": b"", "content_type": ResultCode.NOT_FOUND})
+            self._world.expect(client, "TMQP-PULL-11", shape)
+        elif not request.id or channel is None or queue is None:
             why = b"Id-Required" if not request.id else b"No-Channel" if channel is None else b"No-Queue"
             self._without_content(client, request, why, clause="TMQP-PULL-10", or_not_found=True)
-        elif queue.status is QueueStatus.CACHE:
+        elif queue.status is QueueStatus.CACHE and rules.serves_caches:
             self._pull_from_cache(client, request, queue)
         elif queue.status is not QueueStatus.PULL:
             self._without_content(client, request, b"Unacceptable", queue, clause="TMQP-PULL-7")
         elif client not in channel.members:
             self._without_content(client, request, b"Unauthorized", queue, clause="TMQP-PULL-9")
-        elif not (count := number_in(first_header(request, b"count"), MOST)):
-            self._without_content(client, request, b"Unacceptable", queue, clause="TMQP-PULL-8")
+        elif not (count := number_in(given := first_header(request, b"count"), MOST)):
+            if count is None and given is not None and not rules.answers_bad_requests:
+                self._world.refuse(client, "its Count is no number")
+            else:
+                self._without_content(client, request, b"Unacceptable", queue, clause="TMQP-PULL-8")
         elif not queue.stored:
             self._without_content(client, request, b"Empty", queue, clause="TMQP-PULL-6")
         else:
-            self._serve(client, request, queue, min(count, queue.stored))
+            self._serve(client, request, queue, count)
 
     def _pull_from_cache(self, client: ModelClient, request: RequestFrame, queue: ModelQueue) -> None:
         """Expect a response, with the message, which stays (E10)."""
@@ -163,13 +187,15 @@ class Traffic:
             fields, clause = common | {"content_type": ResultCode.OK, "payload": payload}, "TMQP-CACHE-2"
         self._world.expect(client, clause, Shape(Response, fields), queue=queue, is_ordered=False)
 
-    def _serve(self, client: ModelClient, request: RequestFrame, queue: ModelQueue, count: int) -> None:
-        """Expect the messages of a pull, and what ends it."""
+    def _serve(self, client: ModelClient, request: RequestFrame, queue: ModelQueue, asked: int) -> None:
+        """Expect the messages of a pull, and what ends it; a release loses one more where it was served in full."""
+        count = min(asked, queue.stored)
+        told = count if self._world.rules.counts_what_there_is else asked
         is_newest = (first_header(request, b"order") or b"").strip().upper() == b"LIFO"
         reports_end = (first_header(request, b"info") or b"").strip().lower() == b"yes"
         for index in range(1, count + 1):
             item = (queue.high or queue.normal).pop(-1 if is_newest else 0)
-            added = [(b"Request-Id", request.id), (b"Count", b"%d" % count), (b"Index", b"%d" % index)]
+            added = [(b"Request-Id", request.id), (b"Count", b"%d" % told), (b"Index", b"%d" % index)]
             if reports_end:
                 added += [(b"Priority-Messages", b"%d" % len(queue.high)), (b"Messages", b"%d" % len(queue.normal))]
             self._deliveries.send(queue, item, [client], added)
@@ -177,6 +203,7 @@ class Traffic:
         high, normal = CLEARED.get(clear, (False, False))
         self._deliveries.clear(queue, high=high, normal=normal)
         self._without_content(client, request, b"End", queue, clause="TMQP-PULL-2")
+        queue.is_vague |= self._world.rules.loses_one_after_pull and count == asked and bool(queue.stored)
 
     def _without_content(
         self,
@@ -226,7 +253,10 @@ class Traffic:
         if self._world.is_strict:
             fields["ttl"] = relayed_ttl(request)
         shape = Shape(Confirmation, fields)
-        self._world.expect(item.producer, "TMQP-CONFIRMATION-3", shape, queue=queue, is_ordered=False)
+        certain = not item.is_copy
+        self._world.expect(
+            item.producer, "TMQP-CONFIRMATION-3", shape, queue=queue, is_ordered=False, is_certain=certain
+        )
 
     def _receivers(self, target: bytes) -> list[ModelClient]:
         found = self._world.client(target) if target else None
@@ -265,8 +295,11 @@ class Traffic:
         if not receivers and request.id:
             common = {"id": request.id, "source": b""}
             answer = Shape(Response, {**common, "content_type": ResultCode.NOT_FOUND})
-            world.expect(client, "TMQP-SEND_DIRECT-4", answer, is_certain=bool(request.pending_response))
-            if request.pending_ack:
+            is_id = not target.startswith((b"@name:", b"@type:"))
+            always = is_id and world.rules.reports_unknown_clients
+            clause = "TMQP-SEND_DIRECT-6" if always else "TMQP-SEND_DIRECT-4"
+            world.expect(client, clause, answer, is_certain=bool(request.pending_response) or always)
+            if request.pending_ack and world.rules.answers_as_asked:
                 nack = Shape(Confirmation, {**common, "headers": Refusal(fails=True)})
                 world.expect(client, "TMQP-SEND_DIRECT-4", nack, is_certain=False)
 
@@ -276,14 +309,17 @@ class Traffic:
     def _event(self, client: ModelClient, request: RequestFrame) -> None:
         name, world = request.target, self._world
         if name not in (*OF_SERVERS, *OF_CHANNELS, *OF_QUEUES):
-            answer(world, client, request, FAILS, "TMQP-EVENT-3", is_certain=False)
+            if world.rules.answers_unknown_events:
+                answer(world, client, request, FAILS, "TMQP-EVENT-3", is_certain=False)
             return
         key, number = b"", 0
         if name not in OF_SERVERS:
             channel = world.channel(first_header(request, b"channel-name") or b"")
             found = number_in(first_header(request, b"queue-id")) if name in OF_QUEUES else 0
-            if channel is None or found is None:
-                answer(world, client, request, FAILS, "TMQP-EVENT-3")
+            is_there = name not in OF_QUEUES or (channel is not None and found in channel.queues)
+            if channel is None or found is None or not (is_there or world.rules.keeps_subscriptions):
+                clause = "TMQP-EVENT-3" if is_there else "TMQP-EVENT-8"
+                answer(world, client, request, FAILS, clause, always=True)
                 return
             key, number = channel.key, found
         wanted = ((name, key, number), client)
@@ -291,7 +327,7 @@ class Traffic:
             world.subscriptions.remove(wanted)
         if request.content_type == SUBSCRIBE:
             world.subscriptions.append(wanted)
-        answer(world, client, request, ResultCode.OK, "TMQP-EVENT-1")
+        answer(world, client, request, ResultCode.OK, "TMQP-EVENT-1", always=True)
 
     def _route(self, client: ModelClient, request: RequestFrame) -> None:
         """Expect that there is no such router; those of a configuration are not followed."""

@@ -11,6 +11,7 @@ from wireproof.protocols.tmqp.enums import QueueStatus
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Confirmation, QueueMessage, ServerPing
 from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
+from wireproof.reference_server.tmqp.rules import Rules
 
 __all__ = ["Awaited", "Item", "Line", "ModelChannel", "ModelClient", "ModelQueue", "Options", "World"]
 
@@ -34,6 +35,8 @@ class Line:
     """new, greeted, open, spoiled (the first frame was no hello)."""
     client: ModelClient | None = None
     is_pinged: bool = False
+    owed: bytes = b""
+    """The eight bytes that come with the answer to the first frame (E6)."""
     asked: str = ""
     """The clause of the last request since a ping: that the ping is answered proves that it was handled."""
     ending: str = ""
@@ -97,8 +100,18 @@ class Item:
     produced: int
     """When the queue took it, ns: its time-out begins then, also where it is put back."""
     put_backs: int = 0
+    asks: bool | None = None
+    """Whether consumers must acknowledge it, and `hides` whether its source is hidden, once that is decided (E60)."""
+    hides: bool = False
+    is_copy: bool = False
+    """Whether it is acknowledged to its producer is free then (E50)."""
     expires: tuple[int, int] | None = None
     """When it is dropped if it is still stored: not before, and at the latest; ns."""
+
+    @property
+    def acknowledged_id(self) -> Made:
+        """Its id in an acknowledgement to its producer; where that is free, no id is known by it."""
+        return Made() if self.is_copy and self.id.value is None else self.id
 
 
 @dataclass(eq=False)
@@ -188,6 +201,8 @@ class World:
     """Nanoseconds."""
     defaults: Options
     put_back_limit: int
+    rules: Rules
+    """What the profile does otherwise than the document: data alone."""
     now: int = 0
     is_lost: bool = False
     """Something happened that the model does not follow: nothing is judged any more."""
@@ -196,6 +211,8 @@ class World:
     subscriptions: list[tuple[Key, ModelClient]] = field(default_factory=list)
     remove: Callable[[ModelChannel], None] | None = None
     """Removes a channel with its queues."""
+    end: Callable[[ModelClient, str], None] | None = None
+    """Follows that the server ends a connection, and why."""
 
     def client(self, id_: bytes) -> ModelClient | None:
         """Return the client of an id."""
@@ -204,6 +221,22 @@ class World:
     def channel(self, name: bytes) -> ModelChannel | None:
         """Return the channel of a name."""
         return self.channels.get(name.lower())
+
+    def refuse(self, client: ModelClient, why: str) -> None:
+        """Follow that the server ends the connection of a client, for what the document answers with an error (E27)."""
+        assert self.end is not None
+        self.end(client, why)
+
+    def forget(self, channel: bytes, number: int | None = None) -> None:
+        """Let subscriptions end with a channel, in lower case, or with one queue of it, where they do (E58)."""
+        if not self.rules.keeps_subscriptions:
+            gone = [
+                one
+                for one in self.subscriptions
+                if one[0][1] == channel
+                and (number is None or (one[0][0] == b"MessageProduced" and one[0][2] == number))
+            ]
+            self.subscriptions = [one for one in self.subscriptions if one not in gone]
 
     def settle(self, channel: ModelChannel) -> None:
         """Let a channel go whose options say so and that is empty: a member left, or a stored message is gone."""

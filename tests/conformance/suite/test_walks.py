@@ -8,7 +8,7 @@ import pytest
 
 from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
 from wireproof.conformance.suite.generated_cases import is_generated
-from wireproof.conformance.suite.walks import read_walks, walk_case, walk_cases
+from wireproof.conformance.suite.walks import read_walks, walk_case, walk_cases, walks_path
 from wireproof.protocols import protocol_names
 
 SUITE = load_suite("tmqp")
@@ -83,7 +83,9 @@ def test_a_protocol_without_the_file_has_no_walks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", protocol_names())
 def test_each_walk_that_is_kept_is_a_case_of_its_own(name: str) -> None:
-    kept = [one.read_text().splitlines() for one in sorted((vectors_root() / name / "walks").glob("*.txt"))]
+    path = vectors_root() / name / "walks.yaml"
+    file = read_walks(path)
+    kept = [walks_path(path, one).read_text().splitlines() for one in (file.sets if file is not None else {})]
     titles = [case.title for case in load_suite(name).cases if "/walk-" in case.id]
 
     assert titles == [f"a walk: {walk}" for walks in kept for walk in walks]
