@@ -24,6 +24,7 @@ from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_once
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
+from wireproof.conformance.run.shorter_walks import SHORTER, Search, advanced, searches
 from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
 from wireproof.conformance.suite.case_traits import parameters_in, patience, waits
@@ -31,6 +32,7 @@ from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.declared import answer_time
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.suite.walks import is_walk
 from wireproof.conformance.verdict.crashes import ended_early
 from wireproof.conformance.verdict.pipeline import (
     Evidence,
@@ -103,6 +105,8 @@ class Plan:
         self._needs: dict[str, CaseNeeds] = {}
         self.stopped = ""
         """Why the run ended before its cases did."""
+        self.failed_walks: dict[str, Case] = {}
+        """Walks that failed, by their ids: they are shortened once the run is over."""
         self.journal: Report = _unwritten
         """Takes the record of a play at once, where its verdict may still change before it is reported."""
 
@@ -238,12 +242,18 @@ class Plan:
         self.stopped = why
         self.run.partial.append(why)
 
+    def searches(self) -> list[Search]:
+        """Return searches for shorter ones of the walks that failed; none where the run was ended."""
+        return [] if self.stopped else searches(list(self.failed_walks.values()), self.suite.context)
+
     def note(self, case: Case, outcome: Outcome, began: float) -> None:
         """Write a play into the journal. Raises what `journal` raises."""
         self.journal(self.record(case, outcome, began))
 
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
         """Return the record of a play that began at `began` (`time.monotonic`)."""
+        if is_walk(case.id) and case.segmentation == WHOLE.name and outcome.verdict is Verdict.FAIL:
+            self.failed_walks[case.id] = case
         took = int((time.monotonic() - began) * 1e6)
         made = record(self.run, self.suite, case, outcome, duration_us=took, with_passes=self.keeps_passes)
         if (clause := self._extremes(outcome)) is not None:
@@ -313,6 +323,14 @@ def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
     for case in plan.others(frozenset(passed)):
         if not plan.bounds.over():
             play(case)
+    _shorten(plan, driver)
+
+
+def _shorten(plan: Plan, driver: SimulationDriver) -> None:
+    for search in plan.searches():
+        tried: Case | None = next(search)
+        while tried is not None:
+            tried = advanced(search, driver.play(plan.player(tried, SHORTER)), plan.notify)
 
 
 async def play_all(
@@ -338,6 +356,10 @@ async def play_all(
         scheduler = CaseScheduler(plan, driver, report)
     try:
         await _bounded(plan, scheduler)
+        for search in plan.searches() if not scheduler.gone else ():
+            tried: Case | None = next(search)
+            while tried is not None:
+                tried = advanced(search, await driver.play(plan.player(tried, SHORTER)), plan.notify)
     except BaseExceptionGroup as group:
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup):
