@@ -25,7 +25,7 @@ SHORTER = 3
 
 WALKS = 3
 """Walks of a run that are shortened."""
-PLAYS, SECONDS = 80, 15.0
+PLAYS, SECONDS = 60, 5.0
 """What each may take."""
 FAILS = (Verdict.FAIL, Verdict.HANG)
 Search = Generator[Case, Outcome, str]
