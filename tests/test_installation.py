@@ -52,8 +52,7 @@ def run(
     site.mkdir(exist_ok=True)
     (site / "sitecustomize.py").write_text(f"import sys\nfor one in {hidden!r}: sys.modules[one] = None\n")
     path = os.pathsep.join(map(str, (site, project, installed)))
-    cache = installed.parent / "cache"  # read once, by the first command, as on a user's machine
-    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(cache), **more}
+    environment = {**os.environ, "PYTHONPATH": path, **more}
     return subprocess.run(
         [sys.executable, *words], cwd=project, env=environment, capture_output=True, text=True, timeout=100
     )
