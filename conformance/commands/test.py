@@ -347,7 +347,7 @@ class _Test:
         return asyncio.run(version_of(self.suite, self.address, spoken, self.settings.timeout))
 
     def _play(self, plan: Plan, verdicts: Verdicts) -> None:
-        with LiveProgress(self.console, plan.plays) as progress:
+        with LiveProgress(self.console, plan.plays, under_way=plan.under_way) as progress:
 
             def report(record: Record) -> None:
                 progress(record)

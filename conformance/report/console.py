@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -50,6 +50,8 @@ MAX_TEXT = 300
 """Characters of an expectation or answer shown; records hold all of it."""
 FIRST_LINE = 1.0
 """Seconds after which the first line of progress comes, where the output is not a terminal."""
+LONG_PLAY = 5.0
+"""Seconds after which a play that is still under way is named."""
 WIDE = 200
 """Columns where the output is not a terminal: lines in a file or a CI log are not wrapped."""
 
@@ -66,23 +68,50 @@ def one_line(text: object, limit: int = MAX_TEXT) -> str:
     return escape(whole if len(whole) <= limit else whole[:limit] + "…")
 
 
-class LiveProgress:
-    """A progress bar with counts by verdict; where the console is no terminal, lines on stderr every `every` s."""
+UnderWay = Mapping[str, float]
+"""Case -> when it began (`time.monotonic`)."""
 
-    def __init__(self, console: Console, total: int, *, every: float = 10.0) -> None:
+
+class LiveProgress:
+    """A progress bar with counts by verdict; where the console is no terminal, lines on stderr every `every` s.
+
+    Both name the play that has lasted longest, once that is some seconds.
+    """
+
+    def __init__(
+        self, console: Console, total: int, *, every: float = 10.0, under_way: UnderWay = MappingProxyType({})
+    ) -> None:
+        """`under_way`: the plays that have begun, in that order, each with its time (`time.monotonic`)."""
         self._counts: Counter[str] = Counter()
-        self._console, self._total, self._every = console, total, every
+        self._console, self._total, self._every, self._under_way = console, total, every, under_way
         self._over = threading.Event()
-        self._lines = threading.Thread(target=self._print_lines, daemon=True)
+        self._lines = threading.Thread(
+            target=self._show_plays if console.is_terminal else self._print_lines, daemon=True
+        )
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
         self._task = self._progress.add_task("", total=total)
 
     def __enter__(self) -> LiveProgress:
         self._progress.start()
-        if not self._console.is_terminal and not self._console.quiet:
+        if not self._console.quiet:
             self._lines.start()
         return self
+
+    def _long(self) -> str:
+        """Return which play has lasted longest, where that is long; else an empty text."""
+        for case, began in list(self._under_way.items())[:1]:
+            if (took := time.monotonic() - began) >= LONG_PLAY:
+                return f"; {case} for {took:.0f} s"
+        return ""
+
+    def _show_plays(self) -> None:
+        while not self._over.wait(1.0):
+            self._progress.update(self._task, description=f"{self._shown()}{escape(self._long())}")
+
+    def _shown(self) -> str:
+        counts = dict(self._counts)
+        return " ".join(f"[{STYLES[Verdict(name)]}]{name} {count}[/]" for name, count in counts.items())
 
     def _print_lines(self) -> None:
         began, wait = time.monotonic(), min(FIRST_LINE, self._every)
@@ -90,7 +119,8 @@ class LiveProgress:
             wait = self._every
             counts = dict(self._counts)
             shown = ", ".join(f"{number} {name}" for name, number in counts.items()) or "none ended yet"
-            line = f"{time.monotonic() - began:.0f} s: {sum(counts.values())} of {self._total} plays: {shown}"
+            done = f"{sum(counts.values())} of {self._total} plays: {shown}"
+            line = f"{time.monotonic() - began:.0f} s: {done}{self._long()}"
             with suppress(OSError):  # whoever read this went away, or the disk is full
                 print(line, file=sys.stderr, flush=True)
 
@@ -105,8 +135,7 @@ class LiveProgress:
     def __call__(self, record: Record) -> None:
         """Count one record."""
         self._counts[record["verdict"]] += 1
-        shown = " ".join(f"[{STYLES[Verdict(name)]}]{name} {count}[/]" for name, count in self._counts.items())
-        self._progress.update(self._task, advance=1, description=shown)
+        self._progress.update(self._task, advance=1, description=self._shown())
 
 
 def show_causes(console: Console, causes: Sequence[Cause], folder: object = None) -> None:

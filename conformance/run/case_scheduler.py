@@ -321,13 +321,16 @@ class CaseScheduler:
 
     async def _played(self, case: Case, player: Player) -> Outcome:
         other = case.segmentation != WHOLE.name
+        shown = f"{case.id} ({case.segmentation})" if other else case.id
         self._others_under_way += other
+        self.plan.under_way[shown] = time.monotonic()
         try:
             outcome = await self.driver.play(player)
         except Exception as error:
             return player.broken(error)
         finally:
             self._others_under_way -= other
+            self.plan.under_way.pop(shown, None)
             self._others_ended = time.monotonic() if other else self._others_ended
         if is_unanswered(outcome):
             if not await self.serves():

@@ -103,6 +103,8 @@ class Plan:
         self.keeps_passes = True
         """Whether the record of a play that passes has its exchange."""
         self._needs: dict[str, CaseNeeds] = {}
+        self.under_way: dict[str, float] = {}
+        """Case, with its segmentation unless it is sent whole -> when its play began (`time.monotonic`), in order."""
         self.stopped = ""
         """Why the run ended before its cases did."""
         self.failed_walks: dict[str, Case] = {}

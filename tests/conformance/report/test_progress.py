@@ -36,6 +36,24 @@ def test_a_quiet_console_shows_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines_of(Console(file=io.StringIO(), quiet=True), monkeypatch, lines=0) == []
 
 
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_a_play_that_takes_long_is_named(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", told := io.StringIO())
+    drawn = io.StringIO()
+    began = time.monotonic()
+    plays = {"pressure/idle": began - 61.5, "get/plain": began}
+    console = Console(file=drawn, force_terminal=is_terminal, width=200)
+    until = began + 10
+    with LiveProgress(console, 941, every=0.01, under_way=plays) as progress:
+        progress({"verdict": "pass"})
+        while "idle" not in told.getvalue() + drawn.getvalue() and time.monotonic() < until:
+            time.sleep(0.01)
+        del plays["pressure/idle"]
+
+    assert "; pressure/idle for 6" in (drawn if is_terminal else told).getvalue()
+    assert "get/plain" not in told.getvalue() + drawn.getvalue()
+
+
 class Full(io.StringIO):
     """A disk without room."""
 
