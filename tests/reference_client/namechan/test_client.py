@@ -200,6 +200,7 @@ async def test_a_ping_after_the_version_is_answered_after_the_connect(at: int) -
     assert list(received) == [b'(Connect 1 "")\n', b'(Ack "1970-01-01 00:00:00.000000Z")\n']
 
 
+@pytest.mark.usefixtures("no_waits")
 @in_a_loop
 async def test_a_client_that_only_listens_stays_connected() -> None:
     async with served(ping_interval=0.05) as port, connected(port) as (client, received):
