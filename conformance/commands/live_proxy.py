@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 import click
@@ -15,34 +16,39 @@ from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.monitor.monitor import Monitor
 from wireproof.conformance.report.clause_sentences import sentence_of
+from wireproof.conformance.run.identify import identified
 from wireproof.conformance.run.probe import AUTO, ProbeError, Spoken, ask_spoken, no_connection
 from wireproof.conformance.run.processes import ended_by_signals, run_until_ended
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.protocols import protocol, protocol_names
 
 RIGHT, BROKEN, USAGE = range(3)
+PATIENCE = 0.8
+"""Seconds to wait for any one answer of a server that is asked what it speaks."""
 
 
 @click.command(context_settings={"show_default": True})
-@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
-@click.argument("listen", metavar="LISTEN")
-@click.argument("server", metavar="SERVER")
+@click.argument("places", metavar="[PROTOCOL] LISTEN SERVER", nargs=-1)
 @click.option("--profile", default=AUTO, help="Document or release that is spoken; auto asks the server.")
 @click.option("--variant", "--width", default=AUTO, help="Layout variant; auto asks the server.")
 @click.option("--time", "seconds", type=click.FloatRange(0.1), help="End after so many seconds.  [default: on Ctrl-C]")
 @click.pass_context
 def command(
-    context: click.Context, /, name: str, listen: str, server: str, profile: str, variant: str, seconds: float | None
+    context: click.Context, /, places: tuple[str, ...], profile: str, variant: str, seconds: float | None
 ) -> None:
     """Listen at LISTEN, forward to SERVER (tcp://HOST:PORT, unix:///PATH), and judge both sides of PROTOCOL live.
 
-    Nothing that crosses is changed. Exit codes: 0 nobody broke the protocol, 1 somebody did, 2 usage.
+    Without PROTOCOL the server is asked for it, as by `wireproof identify`. Nothing that crosses is changed.
+    Exit codes: 0 nobody broke the protocol, 1 somebody did, 2 usage.
 
     \b
+    wireproof proxy tcp://127.0.0.1:9001 tcp://127.0.0.1:9000
     wireproof proxy throttr tcp://127.0.0.1:9001 tcp://127.0.0.1:9000
     """
+    given, listen, server = _places(context, places)
     try:
         at, to = parse_address(listen), parse_address(server)
+        name = given or _asked(to)
         spoken, warning = asyncio.run(ask_spoken(load_suite(name), to, 2.0, profile, variant))
     except (TargetError, ProbeError) as error:
         raise click.UsageError(str(error)) from None
@@ -68,6 +74,25 @@ def command(
         raise click.UsageError(f"cannot listen at {listen}: {error.strerror or error}") from None
     click.echo(_closing(proxy.tally))
     context.exit(BROKEN if proxy.tally.client or proxy.tally.server else RIGHT)
+
+
+def _places(context: click.Context, places: Sequence[str]) -> tuple[str, str, str]:
+    """Return protocol ("" where it is left out), LISTEN and SERVER."""
+    *given, listen, server = places if len(places) in (2, 3) else ("",) * 4
+    if not server:
+        raise click.UsageError(f"expected [PROTOCOL] LISTEN SERVER, got {number_of(len(places), 'argument')}")
+    known = click.Choice(protocol_names())
+    return known.convert(given[0], context.command.params[0], context) if given else "", listen, server
+
+
+def _asked(server: Address) -> str:
+    """Return the protocol that a server speaks. Raises OSError, UsageError where that is not known."""
+    found, _ = asyncio.run(identified(server, protocol_names(), PATIENCE))
+    names = {one.protocol for one in found}
+    if len(names) != 1:
+        speaks = " or ".join(sorted(names)) or "no protocol that is known"
+        raise click.UsageError(f"{server} speaks {speaks}: name PROTOCOL before LISTEN")
+    return names.pop()
 
 
 async def _serve(proxy: LiveProxy, at: Address, to: Address, name: str, spoken: Spoken, seconds: float | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ from wireproof.conformance.interop.live_proxy import LiveProxy, SeenTraffic, lis
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.monitor.monitor import Monitor
+from wireproof.conformance.run.processes import module_command, running_server
 from wireproof.protocols import protocol
 
 PATIENCE = 10.0
@@ -73,3 +75,28 @@ def test_nobody_to_forward_to_is_reported() -> None:
 
     assert done.exit_code == 2
     assert "nothing to forward to" in done.output
+
+
+def test_the_protocol_may_be_left_out_where_the_server_says_what_it_speaks(tmp_path: Path) -> None:
+    with running_server(module_command("wireproof.reference_server", "namechan")) as address:
+        done = CliRunner().invoke(command, ["proxy", f"unix://{tmp_path / 's'}", str(address), "--time", "0.2"])
+
+    assert done.exit_code == 0, done.output
+    assert f", forwarding to {address} as namechan 1 standard\n" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "expected [PROTOCOL] LISTEN SERVER, got 0 arguments"),
+        (("tcp://127.0.0.1:1",), "got 1 argument"),
+        (("throttr", "psrt", "tcp://127.0.0.1:1", "tcp://127.0.0.1:1"), "got 4 arguments"),
+        (("amqp", "tcp://127.0.0.1:1", "tcp://127.0.0.1:1"), "'amqp' is not one of"),
+        (("tcp://127.0.0.1:1", "tcp://127.0.0.1:1"), "nothing to forward to"),
+    ],
+)
+def test_what_is_no_protocol_and_two_places_is_reported(words: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(command, ["proxy", *words])
+
+    assert done.exit_code == 2
+    assert said in done.output

@@ -15,9 +15,7 @@ from wireproof.protocols import protocol
 PATIENCE = 200
 
 
-@pytest.mark.parametrize(
-    ("name", "cases"), [("psrt", "unix/ or sub/"), ("tmqp", "direct/"), ("namechan", "connect")]
-)
+@pytest.mark.parametrize(("name", "cases"), [("psrt", "unix/ or sub/"), ("tmqp", "direct/"), ("namechan", "connect")])
 def test_the_reference_server_passes_over_a_unix_socket(name: str, cases: str, tmp_path: Path) -> None:
     spoken = protocol(name)
     place = {"profile": spoken.default_profile, "variant": spoken.default_variant}
