@@ -22,7 +22,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                  "    for one in [*session.subscriptions]:",
                  "        if one != request.channel and one.startswith(request.channel): self._channels.remove(one, session)")),
     mutant("a-page-waits-for-more", "Of a segment of exactly 4096 or 8192 bytes the last byte waits for the next segment.",
-           "ROBUSTNESS-6 ROBUSTNESS-5", first("ThrottrSession.data_received",
+           "ROBUSTNESS-6 ROBUSTNESS-5 ROBUSTNESS-14", first("ThrottrSession.data_received",
                  "data, self.back = vars(self).get('back', b'') + data, b''",
                  "if len(data) in (4096, 8192): data, self.back = data[:-1], data[-1:]"), variants=WIDE),
 )  # fmt: skip
