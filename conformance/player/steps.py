@@ -279,6 +279,8 @@ def _silent(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     event = yield from talk.event(line, SETTLED + talk.way.round_trip)
     if isinstance(event, Message):
         raise Stopped(Verdict.FAIL, "no datagram", describe(event), byte=0)
+    while talk.judge is not None and talk.judge.unanswered(line.name) is not None:
+        allowed(talk, talk.judge.unanswered_datagram(line.name, talk.now_ns))
 
 
 def _sync_request(line: CaseConnection) -> Request:

@@ -147,4 +147,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("SexpReader._block", "_BLOCK.finditer(", "__import__('re').compile(rb'#[|]|[|]#|[|][|](?!#)').finditer("),
            edit("SexpReader._block", 'if mark[0] == b"#|" else', 'if mark[0] in (b"#|", b"||") else')),
     mutant("any-zone", "Any two numbers are a zone.", "ACK-4", first("_zone", "return UTC")),
+    mutant("limit-of-what-waits", "Lines that wait together count as one towards the limit.", "LIMIT-2 LINE-17",
+           edit("NamechanSession.data_received", "self.connection.receive_data(data)", "self.connection.receive_data(data)",
+                "if self.connection.buffered > self.state.options['max_line']: self.answer(self.fatal('a line is too long')); self.end(); return")),
+    mutant("semicolons-answered-bare", "A name with the mark of a comment to the end of the line is answered without quotes.", "SUBSCRIBE-2 UNSUBSCRIBE-2 FRAME-3",
+           edit("_record_codec", "return layout.lead + text_of(layout, message)",
+                'return layout.lead + (text_of(layout, message).replace(b\'"\', b"") if b";" in message.topic else text_of(layout, message))')),
 )  # fmt: skip

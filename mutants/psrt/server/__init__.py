@@ -28,6 +28,7 @@ from wireproof.mutants.psrt.server import (
     times,
     tls,
     topics,
+    walked,
     waste,
 )
 from wireproof.mutants.psrt.server.mutant import ServerMutant
@@ -53,6 +54,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     tls.MUTANTS,
     flow.MUTANTS,
     neighbours.MUTANTS,
+    walked.MUTANTS,
     live.MUTANTS,
     waste.MUTANTS,
     conforming.CONFORMING,

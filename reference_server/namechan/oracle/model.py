@@ -351,14 +351,14 @@ class DocumentModel:
         """Return the clause that a message breaks which nothing explains: one of its own kind, where another is due."""
         answer = next((one for one in line.answers if one.is_certain), None)
         own = OF_KINDS.get(type(message))
-        if own is not None and (answer is None or answer.kind is not type(message)):
+        if own is not None and (answer is None or answer.kind not in (type(message), Error)):
             return own
         if isinstance(message, Delivered):
             if message.topic not in {one.topic for one in self._queues.values()}:
                 return "NCH-MESSAGE-3"
-            if message.topic not in {one.queue.topic for one in line.memberships}:
-                return "NCH-SUBSCRIBE-6"
-        found = next((one for one in line.due() if answer is None or not isinstance(message, Delivered)), None)
+            member = next((one for one in line.memberships if one.queue.topic == message.topic), None)
+            return "NCH-SUBSCRIBE-6" if member is None else member.broken_by(message.id, message.body)
+        found = next(line.due(), None)
         return found[1] if found else "NCH-MESSAGE-5"
 
     def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:

@@ -57,6 +57,15 @@ class Membership:
             one.is_certain = not self.is_over
         return True
 
+    def broken_by(self, number: int, body: bytes) -> str:
+        """Return the clause that a message breaks which must not come now."""
+        wanted = {one.id: one.body for one in self.due} if self.queue.is_broadcast else self.queue.waiting
+        if number in wanted and wanted[number] != body:
+            return "NCH-MESSAGE-2"
+        if self.is_announced and number > self.last and number not in wanted and body in wanted.values():
+            return "NCH-MESSAGE-4"
+        return "NCH-MESSAGE-5" if self.queue.is_broadcast or number in wanted else "NCH-ROUND_ROBIN-1"
+
     def end(self) -> None:
         """End it: what is on the way may still come before Unsubscribed."""
         self.is_over = True

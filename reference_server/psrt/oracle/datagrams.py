@@ -36,7 +36,8 @@ class Datagrams:
             return SILENCE
         rights = self._requests.accounts.rights(request.login, request.password)
         size = HEAD + len(request.login) + len(request.password) + len(request.topic) + len(request.message) + 5
-        return self._published(rights, request.op, request.priority, request.topic, request.message, size)
+        content = (request.op, request.priority, request.topic, request.message)
+        return self._published(rights, content, size, "PSRT-MESSAGE-12")
 
     def _sealed(self, request: Sealed) -> list[Allowed]:
         book = self._requests.accounts
@@ -62,7 +63,7 @@ class Datagrams:
         topic, zero, message = rest.partition(b"\0")
         if not zero:
             return self._bad(op)
-        return self._published(rights, op, priority, topic, message, size)
+        return self._published(rights, (op, priority, topic, message), size, "PSRT-SEALED-17")
 
     def _read_as_plain(self, request: Sealed) -> list[Allowed]:
         """Read a datagram that says it is in clear."""
@@ -78,14 +79,16 @@ class Datagrams:
         return [_answer(op, BAD)] if op in (ASKS, ASKS_NOT) else SILENCE
 
     def _published(
-        self, rights: GrantedRights | None, op: int, priority: int, topic: bytes, message: bytes, size: int
+        self, rights: GrantedRights | None, content: tuple[int, int, bytes, bytes], size: int, clause: str
     ) -> list[Allowed]:
+        """Return what follows (op, priority, topic, message); `clause` says that it is pushed as any other."""
+        op, priority, topic, message = content
         if op not in (ASKS, ASKS_NOT) or not topic:
             return SILENCE
         if priority == 0 and self._requests.is_released:
             return SILENCE  # P14
         if rights is None:
-            return [_answer(op, DENIED)]
+            return [self._refused(op, topic, message, "PSRT-DATAGRAM-8")]
         options = self._requests.options
         over = size - options["udp_frame_size"]
         if over > 0 and not self._requests.is_released:
@@ -100,9 +103,15 @@ class Datagrams:
         if name.count("/") > options["max_topic_depth"] or holds_wildcard(name):
             return [_answer(op, BAD)]
         if not rights.may_publish(name):
-            return [_answer(op, DENIED)]
+            return [self._refused(op, topic, message, "PSRT-SEALED-14" if "SEALED" in clause else "PSRT-DATAGRAM-9")]
         levels = name.split("/")
-        return [_answer(op, OK)._replace(effect=lambda: self._requests.deliver(levels, priority, message))]
+        return [_answer(op, OK)._replace(effect=lambda: self._requests.deliver(levels, priority, message, clause))]
+
+    def _refused(self, op: int, topic: bytes, message: bytes, clause: str) -> Allowed:
+        """Return the refusal of a message that nobody may get."""
+        name = plain(topic.decode(errors="replace"))
+        answer = _answer(op, DENIED)._replace(effect=lambda: self._requests.refuse(name, message, clause))
+        return answer._replace(clause=clause) if op == ASKS else answer
 
 
 def _answer(op: int, code: int) -> Allowed:

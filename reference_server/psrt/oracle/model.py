@@ -7,7 +7,7 @@ from typing import Any
 
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.psrt.replies import Beacon, Token
+from wireproof.protocols.psrt.replies import Beacon, PushedMessage, Token
 from wireproof.protocols.psrt.requests import Attach, Datagram, DataGreeting, Greeting, Login, Sealed
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.options import chosen
@@ -158,15 +158,17 @@ class DocumentModel:
         return next((f"{push!r}"[:200] for push in certain), None)
 
     def due_clause(self, connection: str) -> str:
-        """Return the clause of pushes."""
-        return "PSRT-MESSAGE-8"
+        """Return the clause of the push that must come first, and of how it differs from one that came."""
+        return self._lines[connection].missed()
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes once every request is answered: return one that nobody published to its connection."""
         for line in self._lines.values():
             if line.surplus:
                 push = line.surplus[0]
-                clause = "PSRT-BEACON-4" if isinstance(push, Beacon) else "PSRT-MESSAGE-9"
+                clause = "PSRT-BEACON-4"
+                if isinstance(push, PushedMessage):
+                    clause = self._requests.clause_against(line.client, push)
                 return Disagreement(f"{line.name} gets {push!r}", f"push {push.NAME}", clause)
         return None
 

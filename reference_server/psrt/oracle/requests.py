@@ -34,6 +34,7 @@ ANY_TOKEN = Token(bytes(32))
 LONGEST_LOGIN = 1024
 CLOSE = None
 HALF_SECOND = 500_000_000
+MOST_REFUSED = 256
 
 
 @dataclass(eq=False)
@@ -50,6 +51,8 @@ class Requests:
     """Token -> client, while it is logged in."""
     now: int = 0
     """The present instant, ns."""
+    refused: dict[tuple[bytes, bytes], str] = field(default_factory=dict)
+    """Topic and message of what was refused -> the clause that says so."""
 
     def allowed(self, line: Line, request: Request) -> list[Allowed]:
         """Return what the server may do about a request on a stream."""
@@ -75,13 +78,31 @@ class Requests:
             client.data.ending = "its control socket has ended (P26)"
             client.data = None
 
-    def deliver(self, topic: list[str], priority: int, message: bytes, *, is_certain: bool = True) -> None:
-        """Expect a message on the data sockets of all that are subscribed to its topic."""
+    def deliver(self, topic: list[str], priority: int, message: bytes, way: str = "") -> None:
+        """Expect a message on the data sockets of all that are subscribed to its topic; `way`: see `ExpectedPush`."""
         push = PushedMessage(priority, "/".join(topic).encode(), message)
+        self.refused.pop((push.topic, message), None)
         for client in self.clients.values():
             wants = client.wants(topic)
             if wants is not False and client.data is not None:
-                client.data.expect(push, self.now, is_certain=wants is True and is_certain)
+                broken = client.clause_of(topic)
+                client.data.expect(push, self.now, is_certain=wants is True, clause=broken, way=way)
+
+    def refuse(self, topic: str, message: bytes, clause: str) -> None:
+        """Note a message that is refused: nobody gets it; the last ones are remembered."""
+        if len(self.refused) >= MOST_REFUSED:
+            self.refused.pop(next(iter(self.refused)))
+        self.refused[topic.encode(), message] = clause
+
+    def clause_against(self, client: LoggedIn | None, push: PushedMessage) -> str:
+        """Return what is broken if a push comes that nothing asks for."""
+        if (refused := self.refused.get((push.topic, push.message))) is not None:
+            return refused
+        if client is None:
+            return "PSRT-MESSAGE-9"
+        if client.data is not None and push in client.data.seen:
+            return "PSRT-MESSAGE-7"
+        return client.clause_against(push.topic.decode(errors="replace").split("/"))
 
     def _greeted(self, line: Line, request: Greeting | DataGreeting) -> list[Allowed]:
         if request.mode > 1:
@@ -109,14 +130,17 @@ class Requests:
             return [Allowed(CLOSE, clause="PSRT-PUBLISH-14")]
         topic = plain(topic)
         if topic.count("/") > self.options["max_topic_depth"]:
-            return [Allowed(BAD, clause="PSRT-PUBLISH-9")]
+            return [self._not_published(BAD, topic, request.message, "PSRT-PUBLISH-9")]
         if holds_wildcard(topic):
             return [Allowed(CLOSE, clause="PSRT-PUBLISH-15")]
         assert line.client is not None
         if not line.client.rights.may_publish(topic):
-            return [Allowed(DENIED, clause="PSRT-PUBLISH-8")]
+            return [self._not_published(DENIED, topic, request.message, "PSRT-PUBLISH-8")]
         levels = topic.split("/")
         return [Allowed(OK, lambda: self.deliver(levels, request.priority, request.message), "PSRT-PUBLISH-6")]
+
+    def _not_published(self, reply: Response, topic: str, message: bytes, clause: str) -> Allowed:
+        return Allowed(reply, lambda: self.refuse(topic, message, clause), clause)
 
     def _items(self, topics: bytes) -> list[str] | None:
         """Return the normalised items of a list; None if the list closes the connection."""
@@ -129,6 +153,7 @@ class Requests:
             return [Allowed(CLOSE, clause="PSRT-LIMIT-2")]
         assert client is not None
         masks, reply, clause = dict(client.masks), OK, "PSRT-SUBSCRIBE-5"
+        ended: dict[str, str] = {}
         for mask in items:
             if mask.count("/") > self.options["max_topic_depth"]:
                 reply, clause = BAD, "PSRT-SUBSCRIBE-10"
@@ -139,8 +164,9 @@ class Requests:
             else:
                 masks[mask] = True
                 continue
+            ended = {mask: "PSRT-ACL-16" if reply is DENIED else "PSRT-SUBSCRIBE-13"}
             break
-        effect = partial(setattr, client, "masks", masks)
+        effect = partial(client.subscribed, masks, ended, "" if reply is OK else "PSRT-SUBSCRIBE-14")
         found = [Allowed(reply, effect, clause)]
         if reply is BAD and not self.is_strict and not client.rights.may_subscribe(mask):
             found.append(Allowed(DENIED, effect, "PSRT-SUBSCRIBE-9"))  # which refusal comes first is open
@@ -163,7 +189,16 @@ class Requests:
                 break
             if masks.pop(mask, None) is not None and self.is_released:
                 masks |= {one: False for one in masks if means_the_same(one, mask)}
-        return [Allowed(reply, lambda: setattr(client, "masks", masks), "PSRT-UNSUBSCRIBE-3")]
+        ended = dict.fromkeys((one for one in client.masks if one not in masks), "PSRT-UNSUBSCRIBE-4")
+        effect = partial(self._unsubscribed, client, masks, ended)
+        return [Allowed(reply, effect, "PSRT-UNSUBSCRIBE-3")]
+
+    def _unsubscribed(self, client: LoggedIn, masks: dict[str, bool], ended: dict[str, str]) -> None:
+        """Note what a client has still; what others have of the same is left to them."""
+        client.subscribed(masks, ended, "PSRT-UNSUBSCRIBE-11")
+        for other in self.clients.values():
+            if other is not client:
+                other.left |= dict.fromkeys(ended.keys() & other.masks.keys(), "PSRT-UNSUBSCRIBE-12")
 
     def _publish_repl(self, line: Line, request: PublishRepl) -> list[Allowed]:
         topic = _text(request.topic) if len(request.topic) <= self.options["max_topic_length"] else None
@@ -186,7 +221,7 @@ class Requests:
 
         def deliver() -> None:
             assert line.waiting_for is not None
-            self.deliver(line.waiting_for, request.priority, request.message)
+            self.deliver(line.waiting_for, request.priority, request.message, "PSRT-REPL_DATA-3")
 
         return [Allowed(OK, deliver, "PSRT-REPL_DATA-2")]
 
@@ -209,6 +244,9 @@ class Requests:
             line.client, client.data = client, line
             line.interval = max(request.timeout, 1) * HALF_SECOND
             line.attached = line.spoken = self.now
+            if client.was_attached and not self.is_released:
+                client.is_left("PSRT-ATTACH-11")
+            client.was_attached = True
 
         accept = Allowed(OK, attach, "PSRT-ATTACH-2")
         return [accept, refuse, Allowed(CLOSE)] if client.may_be_spent else [accept]
