@@ -31,4 +31,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   "parent, slash, level = mask.rpartition('/')",
                   "if self._state.subscriptions.has(_client(session), mask) and level not in ('+', '#'):",
                   "    self._state.subscriptions.remove(_client(session), parent + slash + '+')")),
+    mutant("replicator-gets-none", "A replicator that is subscribed does not get what it replicates.", "REPL_DATA-3",
+           edit("ControlRequests.repl_data", "self._state.publish(_client(session).waiting_for, request.priority, request.message)",
+                "self._state.skipped = _client(session)",
+                "self._state.publish(_client(session).waiting_for, request.priority, request.message)",
+                "self._state.skipped = None"),
+           edit("State.publish", "for client in clients:", "for client in (one for one in clients if one is not vars(self).get('skipped')):")),
 )  # fmt: skip

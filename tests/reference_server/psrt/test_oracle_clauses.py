@@ -1,4 +1,4 @@
-"""The model of the PSRT document names what is broken by a push that is missing, differs, or comes although it must not."""
+"""The model of the PSRT document names what a push breaks that is missing, differs, or comes although it must not."""
 
 from __future__ import annotations
 
