@@ -36,7 +36,7 @@ def test_it_imports_nothing_of_this_project() -> None:
 
 
 def test_it_passes_a_case_of_each_clause(tmp_path: Path) -> None:
-    done = played(tmp_path, "--effort", "smoke")
+    done = played(tmp_path, "--effort", "smoke", "--max-time", "200")
 
     assert done.exit_code == 0, done.output
 

@@ -34,7 +34,7 @@ def test_it_uses_nothing_but_itself_and_node() -> None:
 
 @needs_node
 def test_it_passes_a_case_of_each_clause(tmp_path: Path) -> None:
-    done = played(tmp_path, "7.1.0", "uint16", "--effort", "smoke")
+    done = played(tmp_path, "7.1.0", "uint16", "--effort", "smoke", "--max-time", "200")
 
     assert done.exit_code == 0, done.output
 
