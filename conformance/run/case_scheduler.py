@@ -24,29 +24,27 @@ that retries bring. An exception in one case becomes its record and ends nothing
 
 # Strategy
 #
-# Concurrency is what makes a run short and what makes a verdict doubtful: a case beside 31 others may be late, may find
-# no free connection, or may lose the target to a crash of another case. Playing everything alone would take minutes, so
-# cases are played together first, and only doubtful outcomes are played again. A pass is never doubtful.
+# Concurrency makes a run short and a verdict doubtful: a case beside 31 others may be late, find no free connection, or
+# lose the target to a crash of another case. Playing everything alone would take minutes, so cases are played together
+# first, and only doubtful outcomes again. A pass is never doubtful.
 #
 # Three kinds of doubt are kept apart. An outcome that is the harness's own fault, a crash, or a connection that was
 # refused (`_is_doubtful`) may come from the load: it is played again alone. A failure beside plays under other
-# segmentations (`_is_disturbed`) may come from them, because a target that cannot read cut frames may break for
-# everybody; it counts only if such plays were under way or ended after the case began. A case may come too late to
-# judge, or fail in a step that prepares (`_is_late`). The last two kinds are played again concurrently first, with
-# fewer cases beside them, because there may be many.
+# segmentations (`_is_disturbed`) may come from them, if such plays were under way or ended after the case began: a
+# target that cannot read cut frames may break for everybody. A case may come too late to judge, or fail in a step that
+# prepares (`_is_late`). The last two kinds are played again concurrently first, as there may be many.
 #
 # Outcomes are doubted at most once each way, so the rounds end: concurrent, concurrent with its like, alone. The
 # outcome of a play alone is final. A replay has other keys (`attempt`), since the first play may have left records.
 #
-# Order within a round: the sum of waits must not add up, so the longest lanes start first and a case that sleeps gives
-# its place to another. A lane is what must not overlap: plays of one case that names keys which are not its own. Cases
-# that read whole tables start early, because the tables grow with every other case.
+# Order within a round: waits must not add up, so the longest lanes start first. A lane is what must not overlap: plays
+# of one case that names keys which are not its own. Cases that read whole tables start early: tables grow.
 #
-# Plays under other segmentations start as soon as their case has passed whole and share the limiter with whole plays.
-# So they are free while whole cases wait; the time budget of the sample begins only when no whole case is left.
+# Plays under other segmentations start once their case has passed whole, and share the limiter with whole plays. So
+# they are free while whole cases wait; the time budget of the sample begins when no whole case is left.
 #
-# Every play that did not pass goes to the journal at once (`Plan.note`), before it is known what becomes of it: a run
-# that is killed loses no failure that waits for its replay here, or for its cause in `verdict/consequences.py`.
+# Every play that did not pass goes to the journal at once (`Plan.note`): a run that is killed loses no failure that
+# waits for its replay here, or for its cause in `verdict/consequences.py`. In the end each case has its record.
 
 from __future__ import annotations
 
@@ -138,6 +136,7 @@ class CaseScheduler:
                 await self._retry_doubtful()
         await self._last()
         await self._retry_doubtful()
+        self._report_unplayed(not_played(self.gone or "was put off"))
 
     async def _all(self, cases: Sequence[Case]) -> None:
         """Play cases to the end, those in doubt again."""
@@ -253,8 +252,7 @@ class CaseScheduler:
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
         self.confirmation.note(case, outcome)
-        if case.segmentation == WHOLE.name:
-            self._reported.add(case.id)
+        self._reported |= {case.id} if case.segmentation == WHOLE.name else set()
         if self.plan.keeps(case, outcome):
             self._report(self.plan.record(case, outcome, began))
 
@@ -372,6 +370,9 @@ class CaseScheduler:
             if case.segmentation == WHOLE.name and case.id not in self._reported:
                 stands = not self.plan.bounds.passed and first.verdict in DISTURBED
                 self.report(case, first if stands else ended_early(why, first), began)
+        self._report_unplayed(outcome)
+
+    def _report_unplayed(self, outcome: Outcome) -> None:
         for case in self.plan.cases:
             if case.id not in self._reported:
                 self.report(case, outcome, time.monotonic())

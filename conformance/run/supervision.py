@@ -149,12 +149,16 @@ class SupervisedScheduler(CaseScheduler):
                     self.known.found(*end_of(outcome), case)
                     await self.start_again(death)
         self._put_off = []
+        await self._play_later()
+        await self._all(free)
+        await self._play_later()
+        for case in self._put_off:
+            self.report(case, self._held_back(case) or not_played(self.gone or "was put off"), time.monotonic())
+
+    async def _play_later(self) -> None:
         while self._later:
             few, self._later = self._later[:FEW], self._later[FEW:]
             await self._play_all(few, ALONE, alone=any(case.exclusive for case in few))
-        await self._all(free)
-        for case in self._put_off:
-            self.report(case, self._held_back(case) or not_played(self.gone or "was put off"), time.monotonic())
 
     async def serves(self, timeout: float | None = None) -> bool:
         """See `CaseScheduler`; measure what a server does that answers nobody."""
@@ -190,7 +194,7 @@ class SupervisedScheduler(CaseScheduler):
             batch = Batch(asyncio.get_running_loop().create_future())
             async with self._watched(batch, ask=self._hung and not alone):
                 await self._play_batch(batch, cases, attempt, alone=alone)
-            if batch.death.done():
+            if batch.death.done() or batch.ended:  # what ended is not settled: it died, and nobody has noticed yet
                 batches.extendleft(reversed(await self._find(batch)))
 
     @asynccontextmanager
