@@ -53,7 +53,7 @@ def test_names_that_something_gives_are_right(steps: list[Any]) -> None:
         ([{"send": insert(ttl_type="secnds")}], r"unknown name 'secnds' \(did you mean .*seconds.*\?\)"),
         ([{"send": insert(key="k{i}")}], "unknown variable 'i'"),
         ([{"send": insert(quota="7 +")}], "steps.0.*expected a number or an expression, got '7 \\+'"),
-        ([{"send": insert(key={"call": "seel", "key": "k"})}], "unknown function 'seel'; expected none"),
+        ([{"send": insert(key={"call": "seel", "key": "k"})}], "unknown function 'seel'; expected xor"),
         ([{"send": insert(key={"fill": 1, "size": "MXA"})}], r"unknown name 'MXA' \(did you mean MAX\?\)"),
         ([{"expect": {"QUERY_REPLY": {"ttl": {"at_most": "limt"}}}}], "QUERY_REPLY.ttl.at_most: unknown name 'limt'"),
         ([{"expect": {"LIST_REPLY": {"rows": {"contains": [{"key": "$k", "bytes_used": "sise"}]}}}}], "'sise'"),
