@@ -7,7 +7,7 @@ import asyncio
 import click
 
 from wireproof.conformance.model.targets import TargetError, parse_address
-from wireproof.conformance.run.identify import Identity, identified
+from wireproof.conformance.run.identify import PATIENCE, Identity, identified
 from wireproof.conformance.run.probe import no_connection
 from wireproof.protocols import protocol_names
 
@@ -17,7 +17,7 @@ KNOWN, UNKNOWN, USAGE = range(3)
 @click.command(context_settings={"show_default": True})
 @click.argument("target")
 @click.option("--protocol", "only", type=click.Choice(protocol_names()), help="Ask for this protocol only.")
-@click.option("--timeout", type=click.FloatRange(0.05), default=0.8, help="Seconds to wait for any one answer.")
+@click.option("--timeout", type=click.FloatRange(0.05), default=PATIENCE, help="Seconds to wait for any one answer.")
 @click.pass_context
 def command(context: click.Context, /, target: str, only: str | None, timeout: float) -> None:
     """Say what the server at TARGET (tcp://HOST:PORT, unix:///PATH) speaks, and how that is known.

@@ -16,15 +16,13 @@ from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.monitor.monitor import Monitor
 from wireproof.conformance.report.clause_sentences import sentence_of
-from wireproof.conformance.run.identify import identified
+from wireproof.conformance.run.identify import PATIENCE, identified
 from wireproof.conformance.run.probe import AUTO, ProbeError, Spoken, ask_spoken, no_connection
 from wireproof.conformance.run.processes import ended_by_signals, run_until_ended
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.protocols import protocol, protocol_names
 
 RIGHT, BROKEN, USAGE = range(3)
-PATIENCE = 0.8
-"""Seconds to wait for any one answer of a server that is asked what it speaks."""
 
 
 @click.command(context_settings={"show_default": True})

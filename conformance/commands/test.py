@@ -179,7 +179,8 @@ class _Test:
             kept = KeptEvidence(self.options["evidence"])
             folder = stack.enter_context(RunFolder(where, evidence=kept)) if where else None
             verdicts = Verdicts(self.suite, plan.cases, folder.add if folder else _unwritten)
-            plan.journal, plan.keeps_passes = folder.note if folder else _unwritten, kept is KeptEvidence.ALL
+            plan.journal = folder.note if folder else _unwritten
+            plan.keeps_passes = kept is KeptEvidence.ALL
             if folder:
                 folder.begin(run.summary((), INTERRUPTED))
                 for one in earlier:

@@ -10,7 +10,6 @@ from wireproof.conformance.interop.differences import ChosenIds, unlike
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Breach, Side
-from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.model.wording import describe
@@ -56,7 +55,7 @@ class Judge:
         expected = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name).encode(asked)
         if came == expected or self._says(read, asked):
             return None
-        if not came and self._is_closed_by_server:
+        if not came and self.proxy.is_closed_by_server(self.connection.client):
             clause = self.clauses.of_answer(asked.NAME)
             return Breach(Side.SERVER, clause, None, "a connection kept open", "it was closed", ends=True)
         byte = first_difference(expected, came)
@@ -106,7 +105,7 @@ class Judge:
     def silent(self, asked: Request, detail: DriverAnswer | Breach) -> Breach:
         """Return what it is that a request was not answered."""
         clause = self.clauses.of_answer(asked.NAME)
-        if self._is_closed_by_server:
+        if self.proxy.is_closed_by_server(self.connection.client):
             return Breach(Side.SERVER, clause, None, "an answer", "it closed the connection", ends=True)
         waited = detail.verdict is Verdict.HANG if isinstance(detail, Breach) else detail.kind is FailureKind.TIMEOUT
         if self.connection.over is not None and not waited:
@@ -114,12 +113,6 @@ class Judge:
         came = self.connection.dissection.of_server.buffered
         got = f"{came} bytes of it" if came else "nothing"
         return Breach(Side.SERVER, clause, None, "a whole answer", f"{got} in time", Verdict.HANG, ends=True)
-
-    @property
-    def _is_closed_by_server(self) -> bool:
-        """Whether the server began to close: on the loss of one of its connections a client may close the others."""
-        own = [one for one in self.proxy.connections if one.client == self.connection.client]
-        return any(one.over in (Kind.ENDED, Kind.RESET) for one in own)
 
     def reply(self, asked: Request, mine: Reply, theirs: tuple[Reply, int]) -> Breach | None:
         """Return how a reply differs from the reference's; what no clause binds is nobody's fault."""

@@ -88,6 +88,10 @@ class Proxy:
         """Return the connections that were made under a name on a link, in order."""
         return [one for one in self.connections if one.client == name and one.link == link]
 
+    def is_closed_by_server(self, name: str) -> bool:
+        """Whether the server closed a connection of a client: on that loss the client may close its others."""
+        return any(one.over in (Kind.ENDED, Kind.RESET) for one in self.connections if one.client == name)
+
     async def moves(self, seconds: float) -> bool:
         """Wait until something crosses; False when nothing did in time."""
         self._moved.clear()

@@ -15,7 +15,6 @@ from wireproof.conformance.interop.paired_client import GRACE, PairedClient
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Breach, Side
-from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.model.wording import describe, first_byte
 from wireproof.conformance.sdk.driver_process import DriverEndedError, NoAnswerError
@@ -36,7 +35,6 @@ __all__ = ["ScenePlay"]
 
 POLL = 0.01
 """Seconds between two looks at what a driver says, while nothing crosses."""
-BY_SERVER = (Kind.ENDED, Kind.RESET)
 
 
 Detail = DriverAnswer | Breach
@@ -81,8 +79,7 @@ class ScenePlay:
             if isinstance(detail, Breach):
                 return detail
             if detail.error is not None:
-                ended = any(one.over in BY_SERVER for one in self.proxy.connections if one.client == name)
-                side, why = (Side.SERVER, "it closed; ") if ended else (Side.CLIENT, "")
+                side, why = (Side.SERVER, "it closed; ") if self.proxy.is_closed_by_server(name) else (Side.CLIENT, "")
                 return Breach(side, None, None, "a connection", f"{why}{error_text(detail)}", ends=True)
         return None
 
@@ -234,7 +231,7 @@ class ScenePlay:
             return None
         if (wrong := self.stream()) is not None:
             return wrong
-        if not came and any(one.over in BY_SERVER for one in self.proxy.connections if one.client == step.on):
+        if not came and self.proxy.is_closed_by_server(step.on):
             closed = Breach(Side.SERVER, None, None, "a connection kept open", "it was closed", ends=True)
             return self._by_clause(step, closed)
         if not came and isinstance(detail, Breach):

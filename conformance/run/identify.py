@@ -25,7 +25,10 @@ from wireproof.conformance.run.probe import (
 from wireproof.conformance.suite.cases import load_probe
 from wireproof.protocols.registry import MissingExtraError, protocol
 
-__all__ = ["Identity", "identified"]
+__all__ = ["PATIENCE", "Identity", "identified"]
+
+PATIENCE = 0.8
+"""Seconds to wait for any one answer of a server that is asked what it speaks, unless the user says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
