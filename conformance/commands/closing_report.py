@@ -18,7 +18,7 @@ from wireproof.conformance.report.console import (
     show_table,
     unsupported_summary,
 )
-from wireproof.conformance.run.runner import Plan
+from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.verdict.causes import causes_of

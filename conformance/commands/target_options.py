@@ -17,8 +17,9 @@ from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.plan import Settings
 from wireproof.conformance.run.processes import ServerProcess, ended_by_signals, parse_command
-from wireproof.conformance.run.runner import DEFAULT_RESTARTS, Settings
+from wireproof.conformance.run.runner import DEFAULT_RESTARTS
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.declared import UNSUPPORTED, FeatureError, declared, reached

@@ -52,10 +52,11 @@ from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunF
 from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
+from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError, run_until_ended, signals_ignored
 from wireproof.conformance.run.route import DIRECT, SPARE, measured
-from wireproof.conformance.run.runner import Plan, play_all, simulate
+from wireproof.conformance.run.runner import play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
 from wireproof.conformance.verdict.pipeline import Verdicts

@@ -19,7 +19,7 @@ from wireproof.conformance.mutation.mutant_pool import run_mutants
 from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite, ReferenceFailsError
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.runner import Plan, Settings
+from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import OTHERS, SegmentationChoice
 from wireproof.conformance.run.segmentation_sample import chosen as segmented
 from wireproof.conformance.run.selection import select

@@ -13,7 +13,7 @@ from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounde
 from wireproof.conformance.mutation.mutant_result import RED, CaseFinding
 from wireproof.conformance.mutation.recording import Recording, play, record
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.runner import Plan
+from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.consequences import BY_ITSELF, FailedPlay, explained

@@ -81,9 +81,9 @@ class Session:
         """Raises `ProbeError` when the target speaks something else than the cases, `OSError` when nobody is there."""
         from wireproof.conformance.run import reference_target
         from wireproof.conformance.run.bounds import MANY, Bounds
+        from wireproof.conformance.run.plan import Plan, Settings
         from wireproof.conformance.run.probe import Spoken, ask_spoken
         from wireproof.conformance.run.route import DIRECT, SPARE, UNMEASURED, measured
-        from wireproof.conformance.run.runner import Plan, Settings
         from wireproof.conformance.suite.cases import load_suite
         from wireproof.conformance.suite.declared import reached
         from wireproof.conformance.verdict.records import Run

@@ -50,8 +50,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from wireproof.conformance.drivers.limiter import Limiter, Room
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -60,6 +59,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
+from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.route import SETTLE
@@ -71,12 +71,7 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
 from wireproof.conformance.verdict.crashes import ANSWERS_NOBODY, Death, ended_early, not_played, unexplained
 from wireproof.conformance.verdict.pipeline import Evidence, decide, one_at_a_time
-from wireproof.conformance.verdict.records import Record
 
-if TYPE_CHECKING:
-    from wireproof.conformance.run.runner import Plan
-
-Report = Callable[[Record], None]
 BELIEVED = 8
 """Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
 HEAD_START = 1.0
@@ -253,7 +248,7 @@ class CaseScheduler:
             self.guilty.add(case.id)
         self.confirmation.note(case, outcome)
         self._reported |= {case.id} if case.segmentation == WHOLE.name else set()
-        if self.plan.keeps(case, outcome):
+        if self.plan.settle(case, outcome):
             self._report(self.plan.record(case, outcome, began))
 
     async def _retry(self, case: Case, outcome: Outcome, began: float, *, alone: bool = False) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.run.doubts import DISTURBED
+from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.run.probe import PAUSE, Spoken, use_by_others
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.pipeline import Evidence, decide
-
-if TYPE_CHECKING:
-    from wireproof.conformance.run.runner import Plan
 
 __all__ = ["Quiet"]
 

@@ -15,16 +15,17 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.availability import Availability
-from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
+from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
 from wireproof.conformance.run.crash_search import GRACE, LATE, SETTLE, CrashSearch, Played
 from wireproof.conformance.run.known_causes import KnownCauses, Signature, end_of, in_words
+from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -32,9 +33,6 @@ from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Death, Hang, ProcessEnd, not_played
 from wireproof.conformance.verdict.last_words import last_words
 from wireproof.conformance.verdict.pipeline import Evidence, decide
-
-if TYPE_CHECKING:
-    from wireproof.conformance.run.runner import Plan
 
 HUNG_AGAIN = 1.0
 """Seconds in which a server answers another client, once it was seen that it may answer nobody any more."""

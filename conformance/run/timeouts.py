@@ -11,18 +11,16 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wireproof.conformance.drivers.streams import connect
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.declared import UNSUPPORTED
-
-if TYPE_CHECKING:
-    from wireproof.conformance.run.runner import Plan
 
 __all__ = ["Timeouts", "measured_timeout"]
 

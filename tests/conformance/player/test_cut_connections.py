@@ -15,7 +15,7 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.runner import Plan, Settings
+from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.case_traits import applies, requests
 from wireproof.conformance.suite.cases import Case, load_suite

@@ -18,8 +18,9 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.byte_allowance import FLOOD
 from wireproof.conformance.run import bounds
 from wireproof.conformance.run.bounds import FLOODS, MANY, Bounds
+from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.route import Route
-from wireproof.conformance.run.runner import Plan, Settings, play_all
+from wireproof.conformance.run.runner import play_all
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record, Run

@@ -19,7 +19,8 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.report.baseline import Baseline, compare
 from wireproof.conformance.report.console import score, show_table, unsupported_summary
 from wireproof.conformance.report.outputs import step_summary, write_junit
-from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
+from wireproof.conformance.run.plan import Plan, Settings
+from wireproof.conformance.run.runner import play_all, simulate
 from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.reference_server.registry import create_service

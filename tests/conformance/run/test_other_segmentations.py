@@ -16,7 +16,8 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.run.runner import Plan, Settings, simulate
+from wireproof.conformance.run.plan import Plan, Settings
+from wireproof.conformance.run.runner import simulate
 from wireproof.conformance.run.segmentation_sample import ALL, SegmentationChoice, choice_of, chosen
 from wireproof.conformance.run.selection import applicable, select
 from wireproof.conformance.suite.cases import Case, load_suite

@@ -13,9 +13,10 @@ import pytest
 from tests.conformance import servers
 from tests.conformance.relays import Line, Relay, relayed
 from wireproof.conformance.model.targets import Address
+from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.route import UNMEASURED, Route, measured, served_at_once
-from wireproof.conformance.run.runner import Plan, Settings, play_all
+from wireproof.conformance.run.runner import play_all
 from wireproof.conformance.run.segmentation_sample import SegmentationChoice
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.cases import load_suite

@@ -17,7 +17,8 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.run import availability
 from wireproof.conformance.run.case_scheduler import CaseScheduler
-from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
+from wireproof.conformance.run.plan import Plan, Settings
+from wireproof.conformance.run.runner import play_all, simulate
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.case_traits import waits
 from wireproof.conformance.suite.cases import Case, Suite, load_suite

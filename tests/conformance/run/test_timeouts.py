@@ -9,7 +9,8 @@ import pytest
 
 from tests.conformance import servers
 from wireproof.conformance.model.targets import Address
-from wireproof.conformance.run.runner import Plan, Settings, play_all
+from wireproof.conformance.run.plan import Plan, Settings
+from wireproof.conformance.run.runner import play_all
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.run.timeouts import measured_timeout
 from wireproof.conformance.suite.cases import load_suite

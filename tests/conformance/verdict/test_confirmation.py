@@ -18,7 +18,8 @@ from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.case_scheduler import CaseScheduler
-from wireproof.conformance.run.runner import Plan, Settings, play_all
+from wireproof.conformance.run.plan import Plan, Settings
+from wireproof.conformance.run.runner import play_all
 from wireproof.conformance.run.segmentation_sample import ALL, SegmentationChoice, choice_of
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS

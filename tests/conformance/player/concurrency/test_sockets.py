@@ -8,7 +8,8 @@ import pytest
 
 from tests.conformance import servers
 from wireproof.conformance.player.concurrency import HISTORY, drawn
-from wireproof.conformance.run.runner import Plan, Settings, play_all
+from wireproof.conformance.run.plan import Plan, Settings
+from wireproof.conformance.run.runner import play_all
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.records import Record, Run
