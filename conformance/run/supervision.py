@@ -14,7 +14,6 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -23,36 +22,28 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
+from wireproof.conformance.run.crash_evidence import CrashEvidence
 from wireproof.conformance.run.crash_search import GRACE, LATE, SETTLE, CrashSearch, Played
 from wireproof.conformance.run.known_causes import KnownCauses, Signature, end_of, in_words
 from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
-from wireproof.conformance.verdict.causes import signature
-from wireproof.conformance.verdict.crashes import Death, Hang, ProcessEnd, not_played
-from wireproof.conformance.verdict.last_words import last_words
-from wireproof.conformance.verdict.pipeline import Evidence, decide
+from wireproof.conformance.verdict.crashes import Death, not_played
 
 HUNG_AGAIN = 1.0
 """Seconds in which a server answers another client, once it was seen that it may answer nobody any more."""
 HEARTBEAT = 0.5
 """Seconds between two such questions."""
 TICK = 0.02
-LOOKS = 4
-"""How often it is looked at whether a server that answers nobody wants the processor."""
 ALONE, TOGETHER = 3, 4
 """Numbers of the attempts that are made on a fresh process, alone and with other suspects."""
-QUOTED = 3
-"""Last lines of the server shown with the verdict; the record's `extra` has more."""
 FEW = 8
 """How many cases at a time play of those that were put off because of an end that nobody is known to cause."""
 TRIES = 2
 """How many of the cases that were put off may end the server before the rest is held back."""
 FEWEST, RECOVERY = 4, 8
 """How many cases play concurrently at least while the server keeps dying, and how many passes allow one more again."""
-REPORT = 400
-"""Last lines in which a report of the death is looked for."""
 
 
 class SupervisedScheduler(CaseScheduler):
@@ -68,7 +59,7 @@ class SupervisedScheduler(CaseScheduler):
         self._restarts = 0
         self._searching = False
         """Whether it is ended to find out who does it: such restarts do not count."""
-        self._hang: Hang | None = None
+        self._evidence = CrashEvidence(plan, server)
         self._hung = False
         """Whether it ever answered nobody; from then on it is asked all the time while cases play concurrently."""
         self.known = KnownCauses(restarts)
@@ -165,13 +156,10 @@ class SupervisedScheduler(CaseScheduler):
             timeout = min(HUNG_AGAIN, self.plan.settings.timeout)
         serves = await super().serves(timeout)
         if serves:
-            self._hang = None
+            self._evidence.hang = None
             return True
-        used, seconds, looks = self._server.usage().cpu - before, time.monotonic() - began, []
-        for _ in range(LOOKS):
-            await asyncio.sleep(TICK)
-            looks.append(self._server.runs())
-        self._hang, self._hung = Hang(used, seconds, all(looks)), True
+        await self._evidence.take_hang(self._server.usage().cpu - before, time.monotonic() - began)
+        self._hung = True
         return False
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
@@ -268,7 +256,7 @@ class SupervisedScheduler(CaseScheduler):
         death = self._server.death() or "is gone"
         suspects, waiting = batch.suspects(self.known.suspicion)
         under_way = [one.case.id for one in (*suspects, *waiting)]
-        evidence, crash_signature = self._evidence(death), self._signature(death)
+        evidence, crash_signature = self._evidence.of(death), self._evidence.signature(death)
         is_spent = self.known.is_spent(crash_signature)
         self.deaths += [] if is_spent else [Death(death, under_way, evidence)]
         await self.start_again(death)
@@ -342,33 +330,7 @@ class SupervisedScheduler(CaseScheduler):
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:
             await asyncio.sleep(TICK)
-        return (outcome if death is None else self._crash(case, outcome, death)), death
-
-    def _crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
-        """Return the crash of a case; one that ended at another request than it is about breaks no clause on its own.
-
-        Then the clause is blamed that asks the server to stay up.
-        """
-        hang = self._hang if self._server.given_up else None
-        end = ProcessEnd(death, self._server.last_words(QUOTED), case.clauses[0], self._evidence(death), hang)
-        found = decide(outcome, Evidence(end=end))
-        about, stays_up = self.plan.suite.clauses[case.clauses[0]].group, self.plan.stays_up
-        if stays_up is None or outcome.place is None or outcome.place.reply_to == about:
-            return found
-        return replace(found, blamed=stays_up.clauses[0])
-
-    def _evidence(self, death: str) -> dict[str, Any]:
-        found: dict[str, Any] = {"death": death, "start": self._server.starts}
-        found["last_words"] = self._server.last_words()
-        if self._server.given_up and self._hang is not None:
-            found["hang"] = self._hang.extra
-        if not self._server.given_up:
-            words = last_words("\n".join(self._server.last_words(REPORT)))
-            found |= words.extra
-        return found
-
-    def _signature(self, death: str) -> Signature:
-        return signature(self._evidence(death))
+        return (outcome if death is None else self._evidence.crash(case, outcome, death)), death
 
     async def start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""
@@ -378,8 +340,8 @@ class SupervisedScheduler(CaseScheduler):
             counted = self.known.restarts()
             self.lose(f"died once more after {self._most} restarts (--restarts {self._most}): {counted}")
         else:
-            evidence = self._evidence(death)
-            self.known.died(signature(evidence), in_words(evidence), hung=self._server.given_up)
+            signature, evidence = self._evidence.signature(death), self._evidence.of(death)
+            self.known.died(signature, in_words(evidence), hung=self._server.given_up)
             self._restarts += 1
             await self._start(f"after it {death}")
         return not self.gone
