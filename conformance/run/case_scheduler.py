@@ -16,7 +16,7 @@ A run must be short, and no case may fail because of another. The order of a run
 
 A target that goes away is a crash of the case that was alone with it. Where several were under way nobody knows which
 of them did it: they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is
-the crash. `supervision.py` starts the server again and finds the one that did it.
+the crash. `crashes/supervision.py` starts the server again and finds the one that did it.
 
 The scheduler decides what is played; what an outcome is worth is decided in `verdict/pipeline.py`, from the evidence
 that retries bring. An exception in one case becomes its record and ends nothing else.

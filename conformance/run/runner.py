@@ -11,10 +11,10 @@ from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.case_scheduler import CaseScheduler
+from wireproof.conformance.run.crashes.supervision import SupervisedScheduler
 from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.shorter_walks import SHORTER, advanced
-from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.crashes import ended_early
 

@@ -12,7 +12,7 @@ from typing import Any
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
-from wireproof.conformance.run.known_causes import Signature
+from wireproof.conformance.run.crashes.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.suite.case_traits import asked_in_turn, ends_connections, pushes
 from wireproof.conformance.suite.cases import Case

@@ -12,7 +12,7 @@ from enum import Enum
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
-from wireproof.conformance.run.known_causes import KnownCauses, Signature
+from wireproof.conformance.run.crashes.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError

@@ -12,9 +12,9 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.crashes.supervision import SupervisedScheduler
 from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.processes import StartError, Usage
-from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.conformance.verdict.records import Record, Run
 

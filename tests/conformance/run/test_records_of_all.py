@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from tests.conformance.run.supervised import STAYS_UP, FakeDriver, FakeServer, crashes, others, run, some
-from wireproof.conformance.run import supervision
-from wireproof.conformance.run.supervision import SupervisedScheduler
+from wireproof.conformance.run.crashes import supervision
+from wireproof.conformance.run.crashes.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case
 
 pytestmark = pytest.mark.usefixtures("no_waits")

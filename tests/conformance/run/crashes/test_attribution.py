@@ -11,7 +11,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.run.crash_attribution import Batch, Suspect
+from wireproof.conformance.run.crashes.attribution import Batch, Suspect
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 
 PASS = Outcome(Verdict.PASS, Trace())

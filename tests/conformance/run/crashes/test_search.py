@@ -12,7 +12,7 @@ from tests.conformance.scripted import make_case
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.run.crash_search import LATE, CrashSearch, Played, groups_of
+from wireproof.conformance.run.crashes.search import LATE, CrashSearch, Played, groups_of
 from wireproof.conformance.suite.cases import Case
 
 PASS = Outcome(Verdict.PASS, Trace())

@@ -28,10 +28,10 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.crashes.supervision import FEW, SupervisedScheduler
 from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import choice_of
 from wireproof.conformance.run.serving import ServingCheck
-from wireproof.conformance.run.supervision import FEW, SupervisedScheduler
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Record, Run
 

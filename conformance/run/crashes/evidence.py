@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.run.known_causes import Signature
+from wireproof.conformance.run.crashes.known_causes import Signature
 from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.suite.cases import Case

@@ -1,7 +1,7 @@
 """One run against a server that wireproof started: each death is traced to its case, and the run continues.
 
 Cases that were under way when it died, or had ended just before, play again on a fresh process, the likely ones first
-(`crash_search.py`); who ends it again, as the first on its process, is the crash. Cases that were only waiting come
+(`search.py`); who ends it again, as the first on its process, is the crash. Cases that were only waiting come
 last, by halves. A death that nobody repeats is the crash of the case that stands for the whole run. From then on what
 is under way at a death like it, or at one whose cause took its part of the restarts, is not looked at, but put off and
 played at the end, a few at a time; and fewer cases play concurrently, until enough have passed.
@@ -21,10 +21,10 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.case_scheduler import CaseScheduler
-from wireproof.conformance.run.crash_attribution import Batch, Suspect
-from wireproof.conformance.run.crash_evidence import CrashEvidence
-from wireproof.conformance.run.crash_search import GRACE, LATE, SETTLE, CrashSearch, Played
-from wireproof.conformance.run.known_causes import KnownCauses, Signature, end_of, in_words
+from wireproof.conformance.run.crashes.attribution import Batch, Suspect
+from wireproof.conformance.run.crashes.evidence import CrashEvidence
+from wireproof.conformance.run.crashes.known_causes import KnownCauses, Signature, end_of, in_words
+from wireproof.conformance.run.crashes.search import GRACE, LATE, SETTLE, CrashSearch, Played
 from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case

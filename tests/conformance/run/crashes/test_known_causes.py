@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance.scripted import make_case
-from wireproof.conformance.run.known_causes import ENOUGH, KnownCauses
+from wireproof.conformance.run.crashes.known_causes import ENOUGH, KnownCauses
 from wireproof.conformance.suite.cases import Case
 
 DEATH = ("died of SIGSEGV", "f at x.c:1")

@@ -1,0 +1,1 @@
+"""A server that wireproof started and that dies: the end is traced to its case, and the run goes on."""
