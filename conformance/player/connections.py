@@ -11,7 +11,7 @@ so that the trace alone gives the same verdict again.
 # action is performed, so no byte crosses without an event in the trace. Times are rounded to microseconds when they
 # come in, because that is how the trace keeps them: a replay then decides every deadline as the play did.
 #
-# Reading. `_await` asks the codec for a message first and reads only when there is none, so one segment with many
+# Reading. `event` asks the codec for a message first and reads only when there is none, so one segment with many
 # replies costs one read. It returns at the deadline, at the end of the stream, or with the first message that is the
 # case's own; answers to no-op requests, which a segmentation adds, are dropped on the way. What the codec refuses is
 # kept as a `Refusal`, since the monitor must see whether it refuses the same.
@@ -19,18 +19,10 @@ so that the trace alone gives the same verdict again.
 # Writing. A case says messages, the segmentation says pieces. Frames are noted as intended before the first piece is
 # written, so that a write that fails halfway still has an account. A failed write is no verdict: what the target sent
 # before it closed the connection decides, and it is found by the next read.
-#
-# Surplus. An answer too many is the fault that is missed most easily, and waiting for silence would cost a sleep for
-# each case. So three cheap checks replace the sleep. After an expectation, bytes that came along with the last reply
-# are read by a copy of the codec (`nothing_beyond`): they may only be pushes. After the last step our side ends
-# (`nothing_left`); a target that ends its side in turn has sent all it will send, and one that does not has
-# `LAST_WORDS`. No-op requests still due are awaited before that (`_settled`). Bytes written by hand, replies that are
-# due and connections without framing switch these checks off: what may come is then open.
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from copy import deepcopy
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -57,10 +49,6 @@ from wireproof.reference_server.model import Window
 
 Result = TypeVar("Result")
 ActionGenerator = Generator[Action, Answer, Result]
-SETTLED = 0.02
-"""Seconds in which a datagram that was sent before another came is there, too."""
-LAST_WORDS = 0.25
-"""Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
 
 
 class CaseConnections:
@@ -105,7 +93,8 @@ class CaseConnections:
         """What is written now is the last request: the delivery may end our side after it."""
         self.judge: DocumentJudge | None = None
         """The model that judges replies, in a case that leaves that to the document."""
-        self._ended_early: list[CaseConnection] = []
+        self.ended_early: list[CaseConnection] = []
+        """Those whose side the delivery ended with the last request."""
         self._allowance = ByteAllowance(most, self.extra)
         self._on_step = on_step
 
@@ -220,7 +209,7 @@ class CaseConnections:
                 line.codec.end_requests()
             yield from self.shut(line.name, "half")
             self.carrier.changes += 1
-            self._ended_early.append(line)
+            self.ended_early.append(line)
 
     def _joined(self, line: CaseConnection, frames: list[IntendedFrame]) -> list[IntendedFrame]:
         """Return the frames of a write with the request that the delivery puts after them, if any."""
@@ -251,13 +240,10 @@ class CaseConnections:
         with line.needed_open():
             return line.noops.before(len(self.trace)) if joins else []
 
-    def event(self, line: CaseConnection, seconds: float) -> ActionGenerator[Message | EndOfStream | None]:
-        """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
-        return (yield from self._await(line, seconds, lambda: False))
-
-    def _await(
-        self, line: CaseConnection, seconds: float, enough: Callable[[], bool]
+    def event(
+        self, line: CaseConnection, seconds: float, enough: Callable[[], bool] = lambda: False
     ) -> ActionGenerator[Message | EndOfStream | None]:
+        """Return the next message, `EndOfStream`, or None: no whole message came in `seconds`, or `enough` is so."""
         deadline = round((self.now + seconds) * 1e6) / 1e6
         while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
             answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
@@ -319,70 +305,6 @@ class CaseConnections:
             first, stop = line.codec.span
             data = bytes(line.received[first:stop])
             self.note("receive", line.name, data=data, messages=(message,), expect=expect)
-
-    def nothing_beyond(self, line: CaseConnection) -> None:
-        """Once all that was asked is answered, what came along with the last answer can only be pushes.
-
-        Raises `Stopped` for anything else.
-        """
-        codec = line.codec
-        if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
-            return
-        if line.looked_at < len(line.received):
-            line.looked_at = len(line.received)
-            reader = deepcopy(codec, {id(self.symbols.codec): self.symbols.codec})
-            try:
-                while isinstance(reader.next_event(), Message):
-                    pass
-            except RemoteProtocolError:
-                beyond = len(line.received) - codec.received
-                detail = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
-                raise Stopped(Verdict.FAIL, "nothing beyond the answer", detail, byte=0) from None
-
-    def nothing_left(self) -> ActionGenerator[None]:
-        """After the last step nothing may come that nothing asked for.
-
-        Where the target answers a half-close by closing, that is used and the rest is read: no sleep.
-        Raises `Stopped` if something does.
-        """
-        for line in self.lines.values():
-            yield from self._settled(line)
-        judged = [line for line in self.lines.values() if line.framed and not line.codec.pending]
-        ending = [line for line in judged if line.ended is None and not line.half_closed and line.is_stream]
-        for line in ending:
-            yield from self.shut(line.name, "half")
-        ending += self._ended_early
-        for line in judged:
-            try:
-                seconds = LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
-                seconds += self.way.round_trip if seconds else 0.0
-                event = yield from self.event(line, seconds)
-                while self.judge is not None and isinstance(event, Push):
-                    self.judge.received(line.name, event, self.now_ns)
-                    event = yield from self.event(line, seconds)
-            except Stopped as stop:
-                stop.expected = "nothing more"
-                raise
-            if isinstance(event, Message):
-                raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
-
-    def _settled(self, line: CaseConnection) -> ActionGenerator[None]:
-        """Take the answers to no-op requests that are still due, where nothing else is due before them."""
-        noops = line.noops
-        if line.ended and line.may_be_closed and noops.only_last_due:
-            return
-        if noops.due and noops.alone:
-            try:
-                event = yield from self._await(line, self.timeout, lambda: not noops.due)
-            except Stopped as stop:
-                if not noops.due and not line.framed:
-                    return
-                stop.expected = stop.expected if noops.due else "nothing more"
-                raise
-            if isinstance(event, Message) and line.framed:
-                raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
-            if noops.due:
-                raise noops.missing(line.ended)
 
     def close_all(self) -> ActionGenerator[None]:
         """Close what is still open."""

@@ -34,6 +34,7 @@ from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_O
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.modelled import allowed, judge_of, settle_all, settle_pushes, settle_step
 from wireproof.conformance.player.steps import play_step
+from wireproof.conformance.player.surplus import nothing_left
 from wireproof.conformance.suite.case_traits import last_request, leaves_unread, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation
@@ -108,7 +109,7 @@ class Player:
                 yield from settle_all(talk, talk.judge)
             else:
                 talk.field = AT_END
-                yield from talk.nothing_left()
+                yield from nothing_left(talk)
             if talk.judge is not None:
                 allowed(talk, talk.judge.unexpected(talk.now_ns))
         except Stopped as stop:

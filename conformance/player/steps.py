@@ -14,10 +14,11 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, first_byte
 from wireproof.conformance.player.concurrency.concurrent_play import play_concurrently
 from wireproof.conformance.player.connection import CaseConnection
-from wireproof.conformance.player.connections import SETTLED, ActionGenerator, CaseConnections
+from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.modelled import allowed
 from wireproof.conformance.player.resource_limits import Budget
 from wireproof.conformance.player.sending import Variables, encoded, for_each, send
+from wireproof.conformance.player.surplus import SETTLED, nothing_beyond
 from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import (
     AnyOf,
@@ -227,7 +228,7 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
             byte = first_byte(talk.symbols.codec.layout(type(message)), message, problem.field)
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
     if not talk.asks_no_more:
-        talk.nothing_beyond(line)
+        nothing_beyond(talk, line)
 
 
 def _pushes(talk: CaseConnections, item: Pattern) -> set[str]:

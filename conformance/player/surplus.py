@@ -1,0 +1,94 @@
+"""Answers too many: what a target sends that nothing asked for.
+
+An answer too many is the fault that is missed most easily, and waiting for silence would cost a sleep for
+each case. So three cheap checks replace the sleep. After an expectation, bytes that came along with the last reply
+are read by a copy of the codec (`nothing_beyond`): they may only be pushes. After the last step our side ends
+(`nothing_left`); a target that ends its side in turn has sent all it will send, and one that does not has
+`LAST_WORDS`. No-op requests still due are awaited before that (`_settled`). Bytes written by hand, replies that are
+due and connections without framing switch these checks off: what may come is then open.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from wireproof.conformance.model.outcome import Stopped
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.model.wording import describe
+from wireproof.conformance.player.connection import CaseConnection
+from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
+from wireproof.protocols import Message, Push, RemoteProtocolError
+
+__all__ = ["nothing_beyond", "nothing_left"]
+
+SETTLED = 0.02
+"""Seconds in which a datagram that was sent before another came is there, too."""
+LAST_WORDS = 0.25
+"""Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
+
+
+def nothing_beyond(connections: CaseConnections, line: CaseConnection) -> None:
+    """Once all that was asked is answered, what came along with the last answer can only be pushes.
+
+    Raises `Stopped` for anything else.
+    """
+    codec = line.codec
+    if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
+        return
+    if line.looked_at < len(line.received):
+        line.looked_at = len(line.received)
+        reader = deepcopy(codec, {id(connections.symbols.codec): connections.symbols.codec})
+        try:
+            while isinstance(reader.next_event(), Message):
+                pass
+        except RemoteProtocolError:
+            beyond = len(line.received) - codec.received
+            detail = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
+            raise Stopped(Verdict.FAIL, "nothing beyond the answer", detail, byte=0) from None
+
+
+def nothing_left(connections: CaseConnections) -> ActionGenerator[None]:
+    """After the last step nothing may come that nothing asked for.
+
+    Where the target answers a half-close by closing, that is used and the rest is read: no sleep.
+    Raises `Stopped` if something does.
+    """
+    for line in connections.lines.values():
+        yield from _settled(connections, line)
+    judged = [line for line in connections.lines.values() if line.framed and not line.codec.pending]
+    ending = [line for line in judged if line.ended is None and not line.half_closed and line.is_stream]
+    for line in ending:
+        yield from connections.shut(line.name, "half")
+    ending += connections.ended_early
+    for line in judged:
+        try:
+            seconds = LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
+            seconds += connections.way.round_trip if seconds else 0.0
+            event = yield from connections.event(line, seconds)
+            while connections.judge is not None and isinstance(event, Push):
+                connections.judge.received(line.name, event, connections.now_ns)
+                event = yield from connections.event(line, seconds)
+        except Stopped as stop:
+            stop.expected = "nothing more"
+            raise
+        if isinstance(event, Message):
+            raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+
+
+def _settled(connections: CaseConnections, line: CaseConnection) -> ActionGenerator[None]:
+    """Take the answers to no-op requests that are still due, where nothing else is due before them."""
+    noops = line.noops
+    if line.ended and line.may_be_closed and noops.only_last_due:
+        return
+    if noops.due and noops.alone:
+        try:
+            event = yield from connections.event(line, connections.timeout, lambda: not noops.due)
+        except Stopped as stop:
+            if not noops.due and not line.framed:
+                return
+            stop.expected = stop.expected if noops.due else "nothing more"
+            raise
+        if isinstance(event, Message) and line.framed:
+            raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+        if noops.due:
+            raise noops.missing(line.ended)
