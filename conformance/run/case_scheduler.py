@@ -38,7 +38,8 @@ that retries bring. An exception in one case becomes its record and ends nothing
 # outcome of a play alone is final. A replay has other keys (`attempt`), since the first play may have left records.
 #
 # Order within a round: waits must not add up, so the longest lanes start first. A lane is what must not overlap: plays
-# of one case that names keys which are not its own. Cases that read whole tables start early: tables grow.
+# of one case that names keys which are not its own. Behind what waits come the cases that ask for whole tables: what
+# other cases leave makes these tables grow, and is read as often as they are asked for.
 #
 # Plays under other segmentations start once their case has passed whole, and share the limiter with whole plays. So
 # they are free while whole cases wait; the time budget of the sample begins when no whole case is left.
@@ -61,7 +62,7 @@ from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.target_plays import TargetPlays
 from wireproof.conformance.run.timeouts import Timeouts
-from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
+from wireproof.conformance.suite.case_traits import keeps_to_itself, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import whole
@@ -70,8 +71,6 @@ from wireproof.conformance.verdict.pipeline import Evidence, decide, one_at_a_ti
 
 BELIEVED = 8
 """Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
-HEAD_START = 1.0
-"""Seconds by which a case that looks at tables counts as longer."""
 
 
 class CaseScheduler(TargetPlays):
@@ -173,7 +172,7 @@ class CaseScheduler(TargetPlays):
     def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
         """Return the plays that may run concurrently, each with those that must follow it, in order.
 
-        The longest come first, and early the cases that read tables, which grow with the records of other cases.
+        What waits comes first, the longest before others; then what asks for tables, short plays before long ones.
         """
         by_case: dict[str, list[Case]] = {}
         for case in cases:
@@ -183,8 +182,10 @@ class CaseScheduler(TargetPlays):
             apart = len(plays) > 1 and keeps_to_itself(plays[0])
             lanes += [[one] for one in plays] if apart else [plays]
 
-        def urgency(lane: Sequence[Case]) -> float:
-            return sum(map(self.plan.duration, lane)) + (HEAD_START if reads_tables(lane[0]) else 0.0)
+        def urgency(lane: Sequence[Case]) -> tuple[bool, bool, float]:
+            case, seconds = lane[0], sum(map(self.plan.duration, lane))
+            asks = self.plan.asks_for_tables(case)
+            return waits(case), asks, -seconds if asks and not waits(case) else seconds
 
         return sorted(lanes, key=urgency, reverse=True)
 

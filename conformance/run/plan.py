@@ -20,7 +20,7 @@ from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.shorter_walks import Search, searches
 from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
-from wireproof.conformance.suite.case_traits import parameters_in, patience, waits
+from wireproof.conformance.suite.case_traits import parameters_in, patience, sent_by, waits
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.declared import answer_time
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
@@ -209,6 +209,14 @@ class Plan:
         later = self.others_of(case) if case.segmentation == WHOLE.name else ()
         longest = max((duration(one, SEGMENTATIONS[one.segmentation]) for one in later), default=0.0)
         return duration(case, SEGMENTATIONS[case.segmentation]) + longest
+
+    def asks_for_tables(self, case: Case) -> bool:
+        """Say whether a case asks for a table of all that the target holds (`tables` of the probe)."""
+        return not self._tables.isdisjoint(sent_by(case))
+
+    @cached_property
+    def _tables(self) -> frozenset[str]:
+        return frozenset(self.suite.probe.get("tables", ()))
 
     @cached_property
     def _by_case(self) -> Mapping[str, Sequence[Case]]:

@@ -124,12 +124,13 @@ def test_waiting_cases_begin_before_the_others() -> None:
     assert driver.order[0] == "waiting/1"
 
 
-def test_what_looks_at_tables_begins_before_others_fill_them_but_not_before_long_waits() -> None:
+def test_what_asks_for_tables_begins_before_others_fill_them_but_not_before_long_waits() -> None:
     driver = CountingDriver(1)
-    looks = make_case({"send": "LIST", "expect": {"LIST_REPLY": {"rows": {"count": 0}}}}, id="looks/1")
-    run([*some(5), looks, make_case({"wait": 2}, id="waiting/1")], driver)
+    asks = make_case({"send": "INFO"}, {"send": "LIST", "expect": "any"}, id="asks/1")
+    fills = make_case({"send": {"times": 60, "of": "INFO"}}, {"send": "LIST", "expect": "any"}, id="asks/many")
+    run([*some(5), fills, asks, make_case({"wait": 2}, id="waiting/1")], driver)
 
-    assert driver.order[:2] == ["waiting/1", "looks/1"]
+    assert driver.order[:3] == ["waiting/1", "asks/1", "asks/many"]
 
 
 @pytest.mark.parametrize(
