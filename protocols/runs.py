@@ -8,7 +8,8 @@ there is for the ordinary decoders to report.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from wireproof.protocols.frames import Reading, build, header_struct
@@ -32,13 +33,22 @@ def compile_run(calls: Sequence[tuple[Layout, Call]], byte_order: str) -> Run:
 
     Their layouts are flat and begin with one byte each, all different.
     """
-    scope: dict[str, Any] = {"DeclinedError": DeclinedError, "struct_error": struct.error}
+    source, unpackers = _generated(tuple(layout for layout, _ in calls), byte_order)
+    named = {f"call_{layout.lead[0]}": call for layout, call in calls}
+    run: Run = build("run", "run", source, DeclinedError=DeclinedError, struct_error=struct.error, **unpackers, **named)
+    return run
+
+
+@cache
+def _generated(layouts: tuple[Layout, ...], byte_order: str) -> tuple[list[str], Mapping[str, Any]]:
+    """Return the source of a run, and the functions of structs that it uses: servers are made often."""
+    unpackers: dict[str, Any] = {}
     leads: list[int] = []
     choice: list[str] = []
-    for layout, call in calls:
+    for layout in layouts:
         (lead,) = layout.lead
         header = header_struct(layout, byte_order)
-        scope |= {f"unpack_{lead}": header.unpack_from, f"call_{lead}": call}
+        unpackers[f"unpack_{lead}"] = header.unpack_from
         leads.append(lead)
         choice += [f"if lead == {lead}:", *(f"    {line}" for line in _frame(layout, lead, header.size))]
     source = [
@@ -56,8 +66,7 @@ def compile_run(calls: Sequence[tuple[Layout, Call]], byte_order: str) -> Run:
         *(f"    if n_{lead}: counts[{lead}] += n_{lead}" for lead in leads),
         "    return at",
     ]
-    run: Run = build("run", "run", source, **scope)
-    return run
+    return source, unpackers
 
 
 def _frame(layout: Layout, lead: int, size: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from wireproof.conformance.model.outcome import BY_MODEL, Stopped
@@ -36,6 +37,7 @@ def judge_of(symbols: Symbols) -> DocumentJudge:
     )
 
 
+@cache
 def _parameters_of_model(protocol: str) -> Mapping[str, str]:
     """Return option of the server -> the parameter that sets it, of those that the model asks for."""
     known = load_parameters(vectors_root() / protocol / "parameters.yaml")
@@ -43,6 +45,7 @@ def _parameters_of_model(protocol: str) -> Mapping[str, str]:
     return {one.option: name for name, one in known.items() if one.option in wanted}
 
 
+@cache
 def _set_up_for_model(protocol: str) -> Mapping[str, Any]:
     """Return the options that every server for these cases has (accounts, say), of those that the model asks for."""
     wanted = model_settings(protocol)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
+from operator import is_
 from typing import TypeVar
 
 import msgspec
@@ -69,6 +70,8 @@ DEFAULT_PARAMETERS: Mapping[str, Number] = {
 }
 """What a case may not fix for every target (docs/writing-cases.md): lateness of expiry allowed in seconds (T20), bytes
 and descriptors that may stay taken, CPU of an idle server in seconds a second, seconds to an answer."""
+LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
+"""Types of what holds no choice."""
 DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message", "nest", "call"})
 """The keys of a mapping that describes bytes."""
 ALIASES: Mapping[str, tuple[str, Mapping[str, Value]]] = {
@@ -144,21 +147,27 @@ class Symbols:
         return self._here(spec)  # type: ignore[return-value]
 
     def _here(self, spec: object) -> object:
-        match spec:
-            case Choice():
-                return self._here(self._chosen(spec))
-            case tuple():
-                found = [(one, self._here(one)) for one in spec]
-                return tuple(
-                    each
-                    for one, here in found
-                    for each in (here if isinstance(one, Choice) and isinstance(here, tuple) else (here,))
-                )
-            case dict():
-                return {name: self._here(one) for name, one in spec.items()}
-            case msgspec.Struct():
-                found_fields = {name: self._here(getattr(spec, name)) for name in spec.__struct_fields__}
-                return type(spec)(**found_fields)
+        kind = type(spec)
+        if kind in LEAVES:
+            return spec
+        if kind is tuple:
+            found = [(one, self._here(one)) for one in spec]  # type: ignore[attr-defined]
+            if all(one is here for one, here in found):
+                return spec
+            return tuple(
+                each
+                for one, here in found
+                for each in (here if isinstance(one, Choice) and isinstance(here, tuple) else (here,))
+            )
+        if kind is dict:
+            taken = {name: self._here(one) for name, one in spec.items()}  # type: ignore[attr-defined]
+            return spec if all(map(is_, taken.values(), spec.values())) else taken  # type: ignore[attr-defined]
+        if isinstance(spec, Choice):
+            return self._here(self._chosen(spec))
+        if isinstance(spec, msgspec.Struct):
+            fields = {name: getattr(spec, name) for name in spec.__struct_fields__}
+            changed = {name: here for name, one in fields.items() if (here := self._here(one)) is not one}
+            return msgspec.structs.replace(spec, **changed) if changed else spec
         return spec
 
     def _chosen(self, choice: Choice) -> object:
