@@ -69,6 +69,7 @@ class LiveTarget:
         self._loop = asyncio.Runner()
         self._before: Usage | None = None
         self._fed = 0
+        self._held: int | None = None
         self._measured = 0.0
         self._measuring = Allowance(MEASURING)
         self._looks_for_all = False
@@ -115,6 +116,7 @@ class LiveTarget:
     def begin(self) -> None:
         """Begin a window: memory growth is measured from here."""
         self._before, self._fed = (self.server.usage() if self.server else None), 0
+        self._held = self._before.memory if self._before else None
         self._spent_before = self._before.cpu if self._before else 0.0
 
     @property
@@ -147,7 +149,10 @@ class LiveTarget:
         idle = self._busy_when_idle() if sample else None
         words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
-        return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle, edges)
+        before, fed, held = self._before, self._fed, self._held
+        found = Play(script, trace, self.context, patience, death, words, before, fed, held, idle, edges)
+        self._held = found.memory or held
+        return found
 
     def empty_client_rate(self, seconds: float = EMPTY_S) -> float:
         """Return how many connections a second are served that send the probe, read its replies and close.

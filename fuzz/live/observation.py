@@ -13,7 +13,7 @@ from wireproof.conformance.run.processes import Usage
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import PlayedConnection, lines
 from wireproof.fuzz.live.execution import DATAGRAM_PROBE, PROBE, PROBES
-from wireproof.fuzz.script import Script
+from wireproof.fuzz.script import Script, size
 
 __all__ = ["Play", "Suspicion", "normalised"]
 
@@ -57,10 +57,17 @@ class Play:
     """The usage of the process when the current window began."""
     fed: int = 0
     """Bytes sent in that window."""
+    held: int | None = None
+    """Resident bytes after the play before this one; None if not measured."""
     idle_cpu: float | None = None
     """CPU seconds a second with no connection open; None if not measured."""
     edges: bytes | None = None
     """The class of each edge's count (`fuzz/edges/counters.py`); None if the target is not instrumented."""
+
+    @property
+    def carried(self) -> int:
+        """Bytes that went either way."""
+        return size(self.script) + self.received
 
     @property
     def received(self) -> int:

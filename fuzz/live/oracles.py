@@ -19,6 +19,7 @@ from wireproof.fuzz.live.execution import sync_request_of
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
 from wireproof.fuzz.live.reply_oracles import disagreement, leak
 from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.script import size
 from wireproof.protocols import Request
 
 __all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "judged"]
@@ -182,13 +183,19 @@ def _is_allowed(play: Play, clause: str | None) -> bool:
 
 
 def memory(play: Play) -> Suspicion | None:
-    """Report growth of the process beyond what it was sent."""
+    """Report growth of the process beyond what it was sent: since it is measured, or in this play.
+
+    What came before, and may be kept, would hide a play that takes much for little.
+    """
     if play.memory is None or play.before is None:
         return None
-    grown = play.memory - play.before.memory
-    if grown <= GROWTH + A_BYTE_TAKES * play.fed:
+    grown, here = play.memory - play.before.memory, play.memory - (play.held or play.memory)
+    if grown > GROWTH + A_BYTE_TAKES * play.fed:
+        detail = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
+    elif here > GROWTH + A_BYTE_TAKES * play.carried:
+        detail = f"{here >> 20} MiB more are taken by one play, in which {size(play.script)} bytes were sent"
+    else:
         return None
-    detail = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
     return Suspicion("memory is linear in the input", detail, "growth")
 
 

@@ -115,6 +115,8 @@ def test_processes_are_judged_by_their_usage_and_output() -> None:
 
     assert spoken(grown) == "memory is linear in the input"
     assert spoken(replace(grown, fed=10_000_000)) is None
+    assert spoken(replace(grown, fed=10_000_000, held=20_000_000)) == "memory is linear in the input"
+    assert spoken(replace(grown, fed=10_000_000, held=80_000_000)) is None
     assert spoken(replace(play, idle_cpu=0.9)) == "an idle server rests"
     assert spoken(replace(play, idle_cpu=0.1)) is None
     (died,) = judged(replace(play, death="died of SIGSEGV", words=['  File "/a/b.py", line 7, in f', "x"]))
