@@ -10,9 +10,9 @@ import yaml
 from wireproof.conformance.mutation.edit_score import Explanation, SurvivalReason
 from wireproof.fuzz.planted.drawn_faults import PlantedFault, Slip
 
-__all__ = ["FAULTS", "SECOND_LIST", "listed_faults", "replaced"]
+__all__ = ["LISTS", "listed_faults", "replaced"]
 
-FAULTS, SECOND_LIST = (Path(__file__).with_name(name) for name in ("listed-faults.yaml", "second-list.yaml"))
+LISTS = tuple(Path(__file__).with_name(f"{name}.yaml") for name in ("listed-faults", "second-list", "third-list"))
 """The lists of this project."""
 SHARED = frozenset({"codec", "scheduler", "transport"})
 """Parts that no protocol owns."""

@@ -12,7 +12,7 @@ from tests.fuzz.planted.outcomes import with_outcomes
 from wireproof.fuzz.commands.group import command as group
 from wireproof.fuzz.planted.drawn_faults import PlantedFault, Slip
 from wireproof.fuzz.planted.engine_runs import RunStatus, engines_for
-from wireproof.fuzz.planted.listed_faults import FAULTS, SECOND_LIST, listed_faults, replaced
+from wireproof.fuzz.planted.listed_faults import LISTS, listed_faults, replaced
 from wireproof.fuzz.planted.planting import FaultResult
 from wireproof.fuzz.planted.workbench import Workbench
 
@@ -21,8 +21,7 @@ ALL = ("namechan", "psrt", "throttr", "tmqp")
 
 
 def slips() -> list[Slip]:
-    faults = [*listed_faults(FAULTS), *listed_faults(SECOND_LIST)]
-    return [one.slip for one in faults if one.slip is not None]
+    return [one.slip for file in LISTS for one in listed_faults(file) if one.slip is not None]
 
 
 @pytest.mark.parametrize("slip", slips(), ids=lambda one: one.name)
@@ -36,14 +35,14 @@ def test_a_place_that_has_changed_is_refused() -> None:
 
 
 def test_names_of_listed_faults_differ_and_engines_look_for_each() -> None:
-    faults = [*listed_faults(FAULTS), *listed_faults(SECOND_LIST)]
+    faults = [one for file in LISTS for one in listed_faults(file)]
 
     assert len({one.name for one in faults}) == len(faults)
     assert all(engines_for(one, ALL) for one in faults)
 
 
 def test_a_listed_fault_is_in_the_copy_and_never_here(tmp_path: Path) -> None:
-    fault = next(one for one in listed_faults(FAULTS) if one.slip is not None)
+    fault = next(one for one in listed_faults(LISTS[0]) if one.slip is not None)
     slip = fault.slip
     assert slip is not None
     bench = Workbench(tmp_path / "copy")
