@@ -30,6 +30,7 @@ PRINTED_WIDTH = 150
 @click.option("--bug", "pattern", default="", metavar="TEXT", help="Only bugs with this text in their name.")
 @click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Factor for all budgets.")
 @click.option("--seed", "seeds", type=int, multiple=True, default=(1,), help="Seed of the engines; repeatable.")
+@click.option("--control", "only_control", is_flag=True, help="Only the runs without a bug, which must find nothing.")
 @click.option("--hypothesis", is_flag=True, help="Use Hypothesis even if atheris is installed.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as JSON to this file.")
 @click.option(
@@ -44,6 +45,7 @@ def command(
     pattern: str,
     budget_factor: float,
     seeds: tuple[int, ...],
+    only_control: bool,
     hypothesis: bool,
     out: Path | None,
     markdown: Path | None,
@@ -60,6 +62,7 @@ def command(
 
     \b
     wireproof fuzz seeded-bugs --engine scheduler
+    wireproof fuzz seeded-bugs --engine store --control --budget-factor 0.2
     wireproof fuzz seeded-bugs --out table.json --markdown table.md
     """
     chosen = [one for one in all_bugs(name) if engine in (None, one.engine) and pattern in one.mutant]
@@ -69,6 +72,7 @@ def command(
     if not guided:
         click.echo("inputs are drawn by Hypothesis, without coverage; the budgets are those of atheris")
     runs = planned(name, chosen, factor=budget_factor, seeds=seeds, guided=guided)
+    runs = [one for one in runs if one.task.bug is None] if only_control else runs
     about = {"command": _command_line(context), "version": _version(), "seeds": list(seeds), "protocol": name}
     found = BugTable(runs, about)
     interrupted = not _measured(found, out, markdown)
@@ -142,6 +146,7 @@ def _command_line(context: click.Context) -> str:
     options = [f"--{key} {value}" for key, value in named.items() if value]
     options += [f"--seed {seed}" for seed in given["seeds"]]
     options += [f"--budget-factor {given['budget_factor']:g}"] if given["budget_factor"] != 1 else []
+    options += ["--control"] if given["only_control"] else []
     return " ".join(["wireproof fuzz seeded-bugs", *options])
 
 

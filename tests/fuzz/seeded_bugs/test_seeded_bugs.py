@@ -169,6 +169,17 @@ def test_budgets_are_multiplied_and_unknown_bugs_refused(monkeypatch: pytest.Mon
     assert CliRunner().invoke(command, ["--bug", "three"]).exit_code == 2
 
 
+def test_control_runs_are_made_alone_where_that_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with_two_bugs(monkeypatch, {None: 3})
+    page = tmp_path / "page.md"
+
+    result = CliRunner().invoke(command, ["--control", "--budget-factor", "0.5", "--markdown", str(page)])
+
+    assert (result.exit_code, "0 of 0 bugs found" in result.output) == (1, True)
+    assert "| nothing | control | parser (nobody) | 3 | 50 |" in page.read_text()
+    assert "--budget-factor 0.5 --control`" in page.read_text()
+
+
 def test_old_names_are_accepted_with_a_hint_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
     with_two_bugs(monkeypatch, {"one": 60, "two": None, None: None})
 
