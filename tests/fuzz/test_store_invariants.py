@@ -38,6 +38,7 @@ from wireproof.fuzz.store_steps import (
 )
 from wireproof.protocols import Request
 from wireproof.protocols.throttr import Attribute, Change, TTLType
+from wireproof.protocols.throttr.codec import Codec
 from wireproof.protocols.throttr.requests import (
     Channel,
     Channels,
@@ -263,3 +264,14 @@ def test_seeds_ask_again_at_the_expiry_long_after_and_often(
 
     with pytest.raises(InvariantError):
         check_all(some)
+
+
+def test_bytes_behind_the_request_of_an_event_are_found_though_server_and_model_share_a_codec(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    life = (a(Event(C, b"\x18"), Event(C, b"\x18\x18")),)
+
+    play("7.3.2", "uint16", life)
+    plant(monkeypatch, Codec, "whole_request", " or stop != len(payload)", "")
+    with pytest.raises(InvariantError, match="1818 is taken for WHOAMI"):
+        play("7.3.2", "uint16", life)

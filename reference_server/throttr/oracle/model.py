@@ -152,11 +152,19 @@ class DocumentModel(NeverEnding):
         return None
 
     def _carried(self, peer: Peer, event: Event, reply: Message, at: Window) -> Disagreement | None:
-        """Judge the answer to the request inside an EVENT; a refused one may have been valid, too (T36)."""
+        """Judge the answer to the request inside an EVENT; a refused one may have been valid, too (T36).
+
+        What is carried is asked of what writes requests: what reads them for server and client is not believed here.
+        """
         try:
             inner = self._codec.whole_request(event.payload)
         except MalformedFrameError:
             return None
+        if self._codec.encode(inner) != event.payload:
+            detail = (
+                f"EVENT: {event.payload.hex()} is taken for {inner.NAME}, which is {self._codec.encode(inner).hex()}"
+            )
+            return Disagreement(detail[:300], "EVENT payload", "THR-EVENT-4") if isinstance(reply, EventReply) else None
         peer.carried[inner.NAME] += 1
         self.records.touched(at)
         return self._judged(peer, inner, reply.reply, at) if isinstance(reply, EventReply) else None

@@ -1,0 +1,33 @@
+"""What bytes draw is about what was done before, also about what a conversation of the vectors was about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from wireproof.fuzz.drawn_requests import KEPT, RequestDrawing
+from wireproof.fuzz.store_input import RECORDED, check
+from wireproof.protocols import Request
+
+
+@pytest.mark.parametrize(("name", "field"), [("tmqp", "target"), ("psrt", "topics"), ("namechan", "topic")])
+def test_names_of_a_conversation_are_drawn_after_it(name: str, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, told = list[list[bytes]](), list[bytes]()
+    draw, note = RequestDrawing.draw, RequestDrawing.note
+
+    def drawn(self: RequestDrawing, *args: Any) -> Request | None:
+        known.append(list(self.names))
+        return draw(self, *args)
+
+    def noted(self: RequestDrawing, asked: Sequence[Request]) -> None:
+        told.extend(filter(None, (getattr(one, field, b"") for one in asked)))
+        note(self, asked)
+
+    monkeypatch.setattr(RequestDrawing, "draw", drawn)
+    monkeypatch.setattr(RequestDrawing, "note", noted)
+    check(name, bytes([RECORDED, 90, 0]) + bytes(60) + bytes(range(1, 200, 3)))
+
+    assert told[-1] in known[0]
+    assert len(known[0]) <= KEPT
