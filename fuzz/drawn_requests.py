@@ -72,6 +72,17 @@ class RequestDrawing:
         made: Request = msgspec.structs.replace(request, **changed)
         return made
 
+    def note(self, asked: Sequence[Request]) -> None:
+        """Take the names in requests that were not drawn as names that were: what is drawn goes on about them."""
+        for request in asked:
+            for name in sorted(self.context.symbols.protocol.named_by):
+                if value := getattr(request, name, b""):
+                    self._keep(value)
+
+    def _keep(self, name: bytes) -> None:
+        if len(name) < LONGEST and name not in self.names:
+            self.names = [*self.names, name][-KEPT:]
+
     def changed(self, request: Request) -> Request:
         """Return a request with another value in one field; the same one where its kind has no other values here."""
         fields = self.context.symbols.codec.layout(type(request)).fields
@@ -136,8 +147,7 @@ class RequestDrawing:
             name = self.names[-1] + b"\0" + self.names[which % len(self.names)]
         else:
             name = self._made()
-        if len(name) < LONGEST and name not in self.names:
-            self.names = [*self.names, name][-KEPT:]
+        self._keep(name)
         return name
 
     def _like(self, name: bytes) -> bytes:

@@ -220,7 +220,7 @@ class LinkedMachine(Machine):
             self.do(step)
             if isinstance(step, ConnectStep) and steps.greets():
                 self.do(RequestStep(step.connection, self.check.model.greeting(step.link)))
-        self.names = steps.names
+        self.names = steps.drawing.names
 
     @rule(is_killed=st.booleans(), chance=st.integers(0, RESTARTED - 1))
     def restart(self, is_killed: bool, chance: int) -> None:

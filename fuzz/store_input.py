@@ -110,12 +110,7 @@ class StepReader:
         self._holds = holds
         self._check, self._data, self._at = check, data, 1
         self._joined: tuple[Request, ...] = ()
-        self._drawing = RequestDrawing(check.context, self._byte, check.known_ids, list(names))
-
-    @property
-    def names(self) -> list[bytes]:
-        """The names that were drawn lately."""
-        return self._drawing.names
+        self.drawing = RequestDrawing(check.context, self._byte, check.known_ids, list(names))
 
     def _byte(self) -> int:
         self._at += 1
@@ -193,7 +188,7 @@ class StepReader:
     def changed(self, step: RequestStep) -> RequestStep:
         """Return a step of a conversation with another value in a field of one request, as some bytes say."""
         at = self._byte() % len(step.requests)
-        asked = (*step.requests[:at], self._drawing.changed(step.requests[at]), *step.requests[at + 1 :])
+        asked = (*step.requests[:at], self.drawing.changed(step.requests[at]), *step.requests[at + 1 :])
         return RequestStep(step.connection, asked)
 
     def greets(self) -> bool:
@@ -205,7 +200,7 @@ class StepReader:
         if self._at >= len(self._data):
             return None
         name = self._name(which)
-        return self._drawing.draw(self._check.link_of(name), self._check.client_of(name))
+        return self.drawing.draw(self._check.link_of(name), self._check.client_of(name))
 
     def _request(self) -> Request | None:
         codec, end = self._check.context.symbols.codec, len(self._data)
@@ -296,6 +291,7 @@ def _replay(found: StoreCheck, steps: StepReader) -> None:
         if isinstance(step, RequestStep):
             step = with_ids(step, found.known_ids, codec)
             step = steps.changed(step) if how == CHANGED else step
+            steps.drawing.note(step.requests)
         for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
             found.do(step)
 
