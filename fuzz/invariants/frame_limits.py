@@ -15,8 +15,8 @@ from wireproof.protocols.fields import Blob, Rest, is_bytes
 
 __all__ = ["check_limit_here", "enlarged"]
 
-MORE = 1024
-"""Most bytes by which an enlarged frame exceeds the smallest limit."""
+MORE, FEW = 1024, 8
+"""Most bytes by which an enlarged frame exceeds the smallest limit; every other one does so by a few bytes only."""
 
 
 def enlarged(codec: Any, request: Request, source: bytes) -> Request | None:
@@ -26,14 +26,15 @@ def enlarged(codec: Any, request: Request, source: bytes) -> Request | None:
     wide = wide or [name for name, kind in fields if not isinstance(kind, Blob)]
     if not wide:
         return None
-    size = MINIMUM_FRAME_LIMIT + int.from_bytes(source[1:3]) % MORE
+    drawn = int.from_bytes(source[1:3])
+    size = MINIMUM_FRAME_LIMIT + 1 + drawn // 2 % (MORE if drawn % 2 else FEW)
     name = wide[source[0] % len(wide)] if source else wide[0]
-    changed = msgspec.structs.replace(request, **{name: b"l" * size})
     try:
-        codec.encode(changed)
+        beside = len(codec.encode(msgspec.structs.replace(request, **{name: b"l"}))) - 1
+        changed = msgspec.structs.replace(request, **{name: b"l" * max(size - beside, 1)})
+        return changed if len(codec.encode(changed)) > MINIMUM_FRAME_LIMIT else None
     except LocalProtocolError:
         return None
-    return changed
 
 
 def _holds(kind: Blob) -> bool:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fuzz.planting import plant
 from wireproof.fuzz.invariants.frame_limits import check_limit_here, enlarged
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.parser_input import Endpoint, combinations
 from wireproof.protocols import Connection, Request
+from wireproof.protocols.psrt.connection import PsrtServer
 
 
 def _endpoints(name: str) -> list[Endpoint]:
@@ -17,7 +19,7 @@ def _endpoints(name: str) -> list[Endpoint]:
 
 
 def _asked(endpoint: Endpoint) -> list[Request]:
-    some = (enlarged(endpoint.codec, one, b"\1\2\3") for one in endpoint.known[:40])
+    some = (enlarged(endpoint.codec, one, source) for one in endpoint.known[:40] for source in (b"\1\2\3", b"\1\0\0"))
     return [one for one in some if one is not None]
 
 
@@ -44,6 +46,18 @@ def test_a_limit_that_is_off_by_one_is_found(name: str, off: int, oracle: str) -
         assert all(oracle in one for one in broken)
         found += len(broken)
     assert found
+
+
+def test_a_request_with_a_limit_of_its_own_that_is_larger_than_a_frame_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch, PsrtServer, "_decode_next", "min(self._max_frame, self._most.get(request, self._max_frame))",
+          "self._most.get(request, self._max_frame)")  # fmt: skip
+    endpoint = next(one for one in _endpoints("psrt") if any(asked.NAME == "LOGIN" for asked in _asked(one)))
+
+    broken = [_broken(endpoint._under, one, endpoint) for one in _asked(endpoint)]
+
+    assert any("LOGIN of 1025 bytes, 1024 are allowed" in str(one) for one in broken)
 
 
 def _broken(under: Callable[[int], Connection], request: Request, endpoint: Endpoint) -> InvariantError | None:
