@@ -34,6 +34,8 @@ class Transport(Protocol):
     patience: float
     options: Mapping[str, Any]
     """The options that the server was given, as far as they are known."""
+    most_subscriptions: int | None
+    """Those that one connection may have, where they are few."""
 
     def now_ns(self) -> int:
         """Return the time in ns of a monotonic clock."""
@@ -57,7 +59,7 @@ class Transport(Protocol):
         """Close every connection."""
 
 
-SMALL_LIMITS = Limits(high_water=64, push_limit=2048)
+SMALL_LIMITS = Limits(high_water=64, push_limit=2048, max_subscriptions=4)
 
 
 class _Swallowed(logging.Handler):
@@ -108,11 +110,13 @@ class InProcess:
         self._made = protocol, profile, variant, mutant, seed
         self.options: Mapping[str, Any] = reference_target.options(protocol)
         self._limits = Limits()
+        self.most_subscriptions: int | None = None
         self._portions: Callable[[], AbstractContextManager[None]] = nullcontext
         if is_small:
             self.options = {**self.options, **small_options_of(protocol)}
             self._portions = partial(small_portions, protocol)
             self._limits = SMALL_LIMITS
+            self.most_subscriptions = SMALL_LIMITS.max_subscriptions
         self._folders = LifeFolders() if is_lasting else None
         self._past_ns = 0
         self._clock = VirtualClock()
@@ -222,6 +226,7 @@ class OverSockets:
     def __init__(self, address: Address, patience: float) -> None:
         self.patience = patience
         self.options: Mapping[str, Any] = {}
+        self.most_subscriptions: int | None = None
         self._runner = asyncio.Runner()
         self._session = SocketDriver(address, timeout=patience).session()
         self._open: set[str] = set()

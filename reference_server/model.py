@@ -207,3 +207,11 @@ class CountingModel(Protocol):
 
     def carried(self, connection: str, number: int) -> None:
         """Report that the server was sent so many bytes; a caller that does not know reports none at all."""
+
+
+@runtime_checkable
+class LimitedModel(Protocol):
+    """The model of a server whose connections can have so many subscriptions only."""
+
+    def limited(self, subscriptions: int) -> None:
+        """Report that a connection may have so many; more are refused. Without a report none has as many."""

@@ -28,16 +28,14 @@ from wireproof.fuzz.store_steps import (
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw
-from wireproof.reference_server.model import CountingModel, Disagreement, LastingModel, Window
+from wireproof.reference_server.model import CountingModel, Disagreement, LastingModel, LimitedModel, Window
 
 __all__ = ["StoreCheck"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
-SPELLED = 4
-"""One request of so many is written in another spelling, where there are any."""
+SPELLED = 4  # one request of so many is written in another spelling, where there are any
 WRITTEN_NS = 10**9  # in which the reference server writes what it may write later
-LONGEST = 600
-"""Most characters of the detail of a violation."""
+LONGEST = 600  # characters of the detail of a violation
 
 
 class StoreCheck:
@@ -60,6 +58,8 @@ class StoreCheck:
         self._lines, self._began = dict[str, Client](), transport.now_ns()
         self._links: dict[str, str] = {}
         """Connection -> the name of its link; "" is the default link."""
+        if isinstance(self.model, LimitedModel) and transport.most_subscriptions is not None:
+            self.model.limited(transport.most_subscriptions)
         self._carried = self.model.carried if isinstance(self.model, CountingModel) else None
 
     @property

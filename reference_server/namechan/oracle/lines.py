@@ -71,6 +71,10 @@ class ModelLine:
         """Return the subscription of a topic."""
         return next((one for one in self.memberships if one.queue.name == name and not one.is_over), None)
 
+    def has_as_many(self, subscriptions: int | None) -> bool:
+        """Say whether it has so many subscriptions, or more; None: nobody has as many."""
+        return subscriptions is not None and sum(not one.is_over for one in self.memberships) >= subscriptions
+
     def expect(self, kind: type[Message], clause: str, member: Membership | None = None, **fields: object) -> None:
         """Expect an answer."""
         self.answers.append(DueAnswer(kind, clause, fields, member))

@@ -74,6 +74,7 @@ class DocumentModel:
         self._publishes = Publish in profile.replies
         self._lines: dict[str, ModelLine] = {}
         self._queues: dict[bytes, ModelQueue] = {}
+        self._most_subscriptions: int | None = None
         self._now = 0
         self._is_lost = False
         """What follows cannot be known any more."""
@@ -90,6 +91,10 @@ class DocumentModel:
     def greeting(self, link: str = "") -> tuple[Request, ...]:
         """Return the first requests of a connection."""
         return () if link == HOOK else (Version(), Connect(id=b"c"))
+
+    def limited(self, subscriptions: int) -> None:
+        """Report how many subscriptions a connection may have."""
+        self._most_subscriptions = subscriptions
 
     def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
         """Report a new connection."""
@@ -168,7 +173,7 @@ class DocumentModel:
 
     def _subscribe(self, line: ModelLine, request: Subscribe) -> None:
         queue, member = self._queues.get(request.topic), line.member(request.topic)
-        if queue is None:
+        if queue is None or (member is None and line.has_as_many(self._most_subscriptions)):
             line.expect(Error, "NCH-SUBSCRIBE-3")
             return
         if member is None:
@@ -179,7 +184,7 @@ class DocumentModel:
             start = {Replay.FROM_BEGINNING: 1, Replay.FROM_MESSAGE: request.message}.get(Replay(request.replay))
             member = queue.join(line.name, start)
             line.memberships.append(member)
-        line.expect(Subscribed, _clause_of(request, queue), member, id=None, topic=queue.name)
+        line.expect(Subscribed, queue.clause_of(request), member, id=None, topic=queue.name)
 
     def _unsubscribe(self, line: ModelLine, request: Unsubscribe) -> None:
         member = line.member(request.topic)
@@ -391,10 +396,3 @@ class DocumentModel:
             else:
                 found |= {line.last_input + SILENT * self._interval, line.greeted + (line.pings + 1) * self._interval}
         return sorted(one for one in found if one > self._now)
-
-
-def _clause_of(request: Subscribe, queue: ModelQueue) -> str:
-    """Return the clause by which a Subscribe is accepted."""
-    if request.replay == Replay.FROM_MESSAGE:
-        return "NCH-REPLAY-7" if request.message > queue.last else "NCH-REPLAY-2"
-    return "NCH-REPLAY-1" if request.replay == Replay.FROM_BEGINNING else "NCH-SUBSCRIBE-1"

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from wireproof.protocols.namechan.enums import Replay
+from wireproof.protocols.namechan.requests import Subscribe
+
 __all__ = ["DueMessage", "Membership", "ModelQueue"]
 
 
@@ -95,6 +98,12 @@ class ModelQueue:
     """Messages that each subscriber got since subscribers last changed."""
     has_changed: bool = False
     """Subscribers changed in the write that is not settled."""
+
+    def clause_of(self, request: Subscribe) -> str:
+        """Return the clause by which a Subscribe is accepted."""
+        if request.replay == Replay.FROM_MESSAGE:
+            return "NCH-REPLAY-7" if request.message > self.last else "NCH-REPLAY-2"
+        return "NCH-REPLAY-1" if request.replay == Replay.FROM_BEGINNING else "NCH-SUBSCRIBE-1"
 
     def publish(self, body: bytes) -> None:
         """Follow a message."""

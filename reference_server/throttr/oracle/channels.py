@@ -48,6 +48,8 @@ class Channels:
         self._peers, self._tolerance, self._shared = peers, tolerance_ns, shared
         self.automatic = profile.name != "7.1.0"
         """Whether connections are subscribed automatically (T35)."""
+        self.most: int | None = None
+        """Subscriptions that a connection may have; None where nobody has as many."""
         self._names_channel = PushedEvent in profile.pushes
         self._max = (1 << (8 * profile.variants[variant].sizes["value"])) - 1
         self._held: dict[bytes, dict[Peer, Held]] = {}
@@ -81,15 +83,24 @@ class Channels:
         self._named.add(request.channel)
         channel = self._held.setdefault(request.channel, {})
         if is_refused(reply):
-            if peer in channel or not request.channel:
+            if peer in channel or not request.channel or self._is_full(peer, surely=False):
                 return None
             detail = f"SUBSCRIBE to {request.channel.hex()}, not held, is refused"
             return Disagreement(detail, "SUBSCRIBE refused", "THR-SUBSCRIBE-5")
         if peer in channel:
             channel[peer].times += 1
+        elif self._is_full(peer, surely=True):
+            return Disagreement(f"SUBSCRIBE to {request.channel.hex()}, one too many: 01", "SUBSCRIBE too many", None)
         else:
             channel[peer] = Held()
         return None
+
+    def _is_full(self, peer: Peer, *, surely: bool) -> bool:
+        """Say whether a connection has as many subscriptions as it may; repeated ones may count (T29)."""
+        if self.most is None:
+            return False
+        held = [one[peer].times for one in self._held.values() if peer in one]
+        return (len(held) if surely else sum(held) + (peer.id is None)) >= self.most
 
     def unsubscribed(self, peer: Peer, request: Unsubscribe, reply: Message) -> Disagreement | None:
         """Judge the answer to UNSUBSCRIBE; open without a subscription (T29) and for automatic ones (UNSUBSCRIBE-9)."""

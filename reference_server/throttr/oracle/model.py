@@ -61,6 +61,10 @@ class DocumentModel(NeverEnding):
         """Return the first requests of a connection."""
         return (Whoami(),)
 
+    def limited(self, subscriptions: int) -> None:
+        """Report how many subscriptions a connection may have."""
+        self.channels.most = subscriptions
+
     def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
         """Report a new connection; `port` is the client's, if there is one."""
         self.channels.connected(self.peers.open(connection, at, port))

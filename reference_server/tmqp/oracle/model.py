@@ -95,6 +95,10 @@ class DocumentModel:
         self._lines: dict[str, Line] = {}
         self._times = Times(self._world, deliveries, self._lines, self._gone, given)
 
+    def limited(self, subscriptions: int) -> None:
+        """Report how many subscriptions to events a client may have."""
+        self._world.most_subscriptions = subscriptions
+
     def greeting(self, link: str = "") -> tuple[Request, ...]:
         """Return the first requests of a connection: a client with a short id, where nobody else can have it."""
         taken = {one.id.value for one in self._world.clients}

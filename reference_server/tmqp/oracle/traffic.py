@@ -325,6 +325,9 @@ class Traffic:
         wanted = ((name, key, number), client)
         if wanted in world.subscriptions:
             world.subscriptions.remove(wanted)
+        elif request.content_type == SUBSCRIBE and world.has_as_many(client):
+            answer(world, client, request, FAILS, "TMQP-EVENT-3", always=True)
+            return
         if request.content_type == SUBSCRIBE:
             world.subscriptions.append(wanted)
         answer(world, client, request, ResultCode.OK, "TMQP-EVENT-1", always=True)

@@ -209,6 +209,8 @@ class World:
     clients: list[ModelClient] = field(default_factory=list)
     channels: dict[bytes, ModelChannel] = field(default_factory=dict)
     subscriptions: list[tuple[Key, ModelClient]] = field(default_factory=list)
+    most_subscriptions: int | None = None
+    """Those that a client may have; None where none has as many."""
     remove: Callable[[ModelChannel], None] | None = None
     """Removes a channel with its queues."""
     end: Callable[[ModelClient, str], None] | None = None
@@ -221,6 +223,11 @@ class World:
     def channel(self, name: bytes) -> ModelChannel | None:
         """Return the channel of a name."""
         return self.channels.get(name.lower())
+
+    def has_as_many(self, client: ModelClient) -> bool:
+        """Say whether a client has as many subscriptions as it may."""
+        held = sum(one is client for _, one in self.subscriptions)
+        return self.most_subscriptions is not None and held >= self.most_subscriptions
 
     def refuse(self, client: ModelClient, why: str) -> None:
         """Follow that the server ends the connection of a client, for what the document answers with an error (E27)."""
