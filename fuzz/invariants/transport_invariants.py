@@ -31,6 +31,8 @@ LINGER_S = 2.0
 HANDSHAKE_S = 10_000.0
 """Longer than any input: however slowly the records of a handshake come, it is not given up."""
 PORT = 40_000
+SOON = 1e-6
+"""Seconds by which sums of times may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,8 @@ class _ModelSocket:
         self.reads, self.paused = True, False
         self.eof = self.closing = self.aborted = False
         self._high, self._low = 0, 0
+        self._closed_at = 0.0
+        """When it was closed, or its side was ended, if it was."""
 
     def get_extra_info(self, name: str) -> object:
         return self if name == "socket" else ("127.0.0.1", PORT)
@@ -199,13 +203,18 @@ class _ModelSocket:
             self._check.protocol.pause_writing()
 
     def write_eof(self) -> None:
-        self.eof = True
+        self.eof, self._closed_at = True, self._check.now
 
     def close(self) -> None:
         if not self.closing:
             self.closing, self.reads = True, False
+            self._closed_at = self._closed_at if self.eof else self._check.now
 
     def abort(self) -> None:
+        """Drop what is not sent. Raises `InvariantError` where the peer had no time to take it, or to read the end."""
+        waited = self._check.now - self._closed_at
+        if (self.eof or self.closing) and not self.aborted and waited < LINGER_S - SOON:
+            raise InvariantError("a peer has time to take the end", f"aborted {waited:g} s after the close", "abort")
         self.aborted = self.closing = True
         self.unsent.clear()
 
@@ -249,6 +258,11 @@ class TransportCheck:
 
     def _tls_of_server(self) -> ssl.SSLContext | None:
         return None
+
+    @property
+    def now(self) -> float:
+        """The time of the loop, in seconds."""
+        return self._loop.time()
 
     @property
     def _gone(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.fuzz.planting import plant
 from wireproof.fuzz import property_based, transport_input
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.known_targets import TARGETS
@@ -82,6 +83,15 @@ def test_a_wrong_transport_is_found(
 
     assert broken is not None
     assert invariant in broken.output
+
+
+def test_a_close_that_gives_the_peer_no_time_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, StreamProtocol, "_watch", " and self._unsent >= 0", "")
+
+    broken = replayed_seeds(TARGET, "throttr", 1, most=200).broken
+
+    assert broken is not None
+    assert "a peer has time to take the end: aborted 0 s after the close" in broken.output
 
 
 def test_chunks_that_come_while_earlier_ones_wait_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
