@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from wireproof.conformance.run import reference_target
 from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.protocols import protocol
 from wireproof.reference_server.clock import Callback, VirtualClock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Limits, Peer, Secure, Service, seeded_ids
@@ -112,6 +113,11 @@ def session_output(
         session.eof_received()
         clock.catch_up()
     return b"".join(written)
+
+
+def _without_counts(data: bytes) -> list[int]:
+    """Return the bytes in any order and without digits: what is told of counts depends on what came before."""
+    return sorted(data.translate(None, b"0123456789"))
 
 
 class _Timer:
@@ -351,12 +357,20 @@ class TransportCheck:
         if not (self._gone or self._socket.eof) and got < least:
             raise InvariantError("answers do not wait for the end", f"{got} bytes came of {least}", "late")
 
+    @property
+    def _any_order(self) -> bool:
+        """Whether messages may come before or after answers: they do where little is done in a turn of the loop."""
+        links = protocol(self.options.protocol).links.values()
+        return self.options.is_small and not all(one.answers_in_order for one in links)
+
     def _due_before_the_end(self) -> int:
         return _least_before_the_end(self.options)
 
     def _compare(self) -> None:
         got, whole, single = self._compared()
         if got in (whole, single) or (whole != single and len(got) == len(whole)):
+            return
+        if self._any_order and _without_counts(got) == _without_counts(whole):
             return
         least = min(len(got), len(whole))
         first = next((at for at in range(least) if got[at] != whole[at]), least)

@@ -133,6 +133,11 @@ def test_an_end_that_does_not_wait_for_a_password_is_found(monkeypatch: pytest.M
     assert "whole is any pace" in broken.output
 
 
+def test_messages_may_come_after_answers_where_neither_order_is_promised() -> None:
+    """Found under a seed: of messages that are sent some in each turn of the loop, one came after a later answer."""
+    transport_input.check("tmqp", bytes.fromhex("0112cb03282e00202e280b282e202e280b282e202e2e2e2e2e2e2e"))
+
+
 def test_the_loop_of_the_check_is_gone_after_it() -> None:
     steps = transport_input.described("throttr", bytes([0, 0, 0, 0, 0x20, 6, 6, 0x38])).steps
 
