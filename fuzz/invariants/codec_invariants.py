@@ -320,6 +320,7 @@ def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
             if encode(message) != data[at:stop]:
                 detail = f"{message.NAME} read from {data[at:stop].hex()} is written {encode(message).hex()}"
                 raise InvariantError("encode(decode(bytes)) is bytes", detail[:400], message.NAME)
+            _check_carried(codec, getattr(message, "payload", b""))
             at = stop
     except MalformedFrameError:
         return
@@ -327,6 +328,19 @@ def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
         raise
     except Exception as error:
         raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+
+
+def _check_carried(codec: Any, payload: bytes) -> None:
+    """Check, where requests may carry one, that what is taken for a whole request is one and nothing more."""
+    if not hasattr(codec, "whole_request"):
+        return
+    try:
+        inner = codec.whole_request(payload)
+    except MalformedFrameError:
+        return
+    if (written := codec.encode(inner)) != payload:
+        detail = f"{payload.hex()} is taken for {inner.NAME}, which is {written.hex()}"
+        raise InvariantError("a carried request is whole", detail[:400], inner.NAME)
 
 
 def _never(message: Message, written: bytes) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz.planting import plant
 from wireproof.fuzz import parser_input
 from wireproof.fuzz.invariants import codec_invariants as invariants
 from wireproof.fuzz.invariants.invariant_error import InvariantError
@@ -19,9 +20,10 @@ from wireproof.protocols import Connection, RemoteProtocolError, protocol
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.psrt import ControlServer, DatagramServer, DataServer
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting
+from wireproof.protocols.throttr.codec import Codec
 from wireproof.protocols.throttr.connection import ServerConnection
 from wireproof.protocols.throttr.replies import ListFragment, ListReply
-from wireproof.protocols.throttr.requests import List, Query
+from wireproof.protocols.throttr.requests import Event, List, Query
 
 CODEC = protocol("throttr").codec(protocol("throttr").profiles["7.1.0"], "uint16")
 TWO = CODEC.encode(Query(b"abc")) + CODEC.encode(Query(b"de"))
@@ -205,6 +207,16 @@ PSRT = importlib.import_module("wireproof.protocols.psrt").PROTOCOL
 SPOKEN = PSRT.codec(PSRT.profiles["1"], "standard")
 SECURED = SPOKEN.encode(Greeting(1)) + b"\x16\x03\x01"
 ATTACHED = SPOKEN.encode(DataGreeting(0)) + SPOKEN.encode(Attach(b"t" * 32, 5)) + b"what nobody reads"
+
+
+def test_bytes_behind_a_carried_request_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    codec = protocol("throttr").codec(protocol("throttr").profiles["7.3.2"], "uint16")
+    data = codec.encode(Event(b"c", b"\x18\x18"))
+
+    invariants.check_requests(codec, data, 0, 1 << 20)
+    plant(monkeypatch, Codec, "whole_request", " or stop != len(payload)", "")
+    with pytest.raises(InvariantError, match="1818 is taken for WHOAMI, which is 18"):
+        invariants.check_requests(codec, data, 0, 1 << 20)
 
 
 def test_what_comes_after_the_turn_to_tls_is_handed_over_as_it_came() -> None:
