@@ -44,7 +44,10 @@ def check_prefixes(decode: Decoder, data: bytes, limit: int, request: Request | 
 
 
 def check_runs_of_requests(make: Any, pieces: list[bytes]) -> None:
-    """Read requests by runs and one by one, from the same pieces. Raises `InvariantError` if they differ."""
+    """Read requests by runs and one by one, from the same pieces.
+
+    Raises `InvariantError` if they differ, or a run leaves a whole request to be read by itself.
+    """
     by_runs, one_by_one = make(), make()
     if not hasattr(by_runs, "next_requests"):
         return
@@ -59,6 +62,9 @@ def check_runs_of_requests(make: Any, pieces: list[bytes]) -> None:
         if (run + rest, same) != (singles, error):
             detail = f"{len(run)} requests and then {rest or same} instead of {len(singles)} and {error}"
             raise InvariantError("runs of requests are read as single ones", detail[:400], "run")
+        if left := [one for one in rest if isinstance(one, Request)]:
+            detail = f"{len(run)} requests, and then one by one {len(left)} more, of which the first is {left[0].NAME}"
+            raise InvariantError("a run has every whole request", detail, "run")
         if (by_runs.received, by_runs.buffered) != (one_by_one.received, one_by_one.buffered):
             detail = f"{by_runs.received} bytes read and {by_runs.buffered} kept"
             raise InvariantError("runs of requests are read as single ones", detail, "bytes")

@@ -13,6 +13,7 @@ from tests.fuzz.planting import plant
 from wireproof.fuzz import parser_input
 from wireproof.fuzz.invariants import codec_invariants as invariants
 from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.other_readings import check_runs_of_requests
 from wireproof.fuzz.parser_input import CodecCheck, check, check_of, check_one, combinations, seeds
 from wireproof.fuzz.seeded_bugs.function_edits import applied
 from wireproof.fuzz.seeded_bugs.parser_bugs import BUGS
@@ -217,6 +218,15 @@ def test_bytes_behind_a_carried_request_are_found(monkeypatch: pytest.MonkeyPatc
     plant(monkeypatch, Codec, "whole_request", " or stop != len(payload)", "")
     with pytest.raises(InvariantError, match="1818 is taken for WHOAMI, which is 18"):
         invariants.check_requests(codec, data, 0, 1 << 20)
+
+
+def test_a_run_of_requests_that_leaves_out_what_was_gathered_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces = [TWO[:3], TWO[3:7], TWO[7:]]
+
+    check_runs_of_requests(lambda: ServerConnection(CODEC), pieces)
+    plant(monkeypatch, ServerConnection, "next_requests", " or self._refill()", "")
+    with pytest.raises(InvariantError, match="0 requests, and then one by one 1 more"):
+        check_runs_of_requests(lambda: ServerConnection(CODEC), pieces)
 
 
 def test_what_comes_after_the_turn_to_tls_is_handed_over_as_it_came() -> None:
