@@ -97,7 +97,8 @@ class RequestDrawing:
         """Return another value of a field that has `value`."""
         which = self.byte()
         if isinstance(value, tuple):
-            return (value[:-1], value + value[-1:], value[::-1])[which % 3]
+            ways = (value[:-1], value + value[-1:], value[::-1], _in_other_case(value, which // 5), value[1:])
+            return ways[which % 5]
         match kind:
             case Raw(size):
                 ids = self.known_ids.get(size, ())
@@ -109,7 +110,7 @@ class RequestDrawing:
             return None
         if name in self.context.symbols.protocol.named_by:
             return self._name(name)
-        return (b"", value[:-1], value + value, self._made())[which % 4]
+        return (b"", value[:-1], value + value, self._made(), value.swapcase())[which % 5]
 
     def _value(self, name: str, kind: Kind) -> object | None:
         """Return another value of a field; None to keep it."""
@@ -160,6 +161,21 @@ class RequestDrawing:
         which = self.byte()
         made = bytes(SIGNS[self.byte() % len(SIGNS)] for _ in range(SIZES[which % len(SIZES)]))
         return made * (1 + self.byte() % DEPTH) if which % 16 == 5 else made
+
+
+def _in_other_case(rows: tuple[Any, ...], which: int) -> tuple[Any, ...]:
+    """Return rows of which one has a text with capitals where it had small letters, and the other way round."""
+    texts = [
+        (at, name)
+        for at, row in enumerate(rows)
+        for name in getattr(row, "__struct_fields__", ())
+        if isinstance(getattr(row, name), bytes)
+    ]
+    if not texts:
+        return rows
+    at, name = texts[which % len(texts)]
+    changed = msgspec.structs.replace(rows[at], **{name: getattr(rows[at], name).swapcase()})
+    return (*rows[:at], changed, *rows[at + 1 :])
 
 
 @cache

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from wireproof.fuzz.drawn_requests import KEPT, RequestDrawing
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.store_input import RECORDED, check
 from wireproof.protocols import Request
+from wireproof.protocols.tmqp.frames import Header
+from wireproof.protocols.tmqp.requests import Produce
 
 
 @pytest.mark.parametrize(("name", "field"), [("tmqp", "target"), ("psrt", "topics"), ("namechan", "topic")])
@@ -31,3 +34,16 @@ def test_names_of_a_conversation_are_drawn_after_it(name: str, field: str, monke
 
     assert told[-1] in known[0]
     assert len(known[0]) <= KEPT
+
+
+def test_a_header_is_also_drawn_in_the_other_case() -> None:
+    asked = Produce(target=b"c", headers=(Header(b"Cc", b"x;1"), Header(b"Order", b"LIFO")))
+    context = FuzzContext("tmqp", "doc", "standard")
+    field = [name for name, _ in context.symbols.codec.layout(Produce).fields].index("headers")
+    made = set()
+    for which in range(40):
+        given = iter((field, which))
+        changed = RequestDrawing(context, lambda given=given: next(given, 0), {}).changed(asked)  # type: ignore[misc]
+        made.update(changed.headers)  # type: ignore[attr-defined]
+
+    assert {Header(b"cC", b"x;1"), Header(b"Cc", b"X;1"), Header(b"oRDER", b"LIFO"), Header(b"Order", b"lifo")} <= made
