@@ -247,6 +247,16 @@ def test_counts_of_a_minute_long_ago_are_found(monkeypatch: pytest.MonkeyPatch) 
         play("7.1.0", "uint16", life)
 
 
+def test_reads_that_are_answered_from_memory_and_not_counted_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    life = (a(Insert(7, TTLType.HOURS, 30, K), Query(K), Query(K)), AdvanceStep(62 * S), a(Stat(K)))
+
+    for profile in ("7.1.0", "7.3.2"):
+        play(profile, "uint16", life)
+    plant(monkeypatch, RecordRequests, "query", "        record.reads += 1\n", "")
+    with pytest.raises(InvariantError, match="STAT of 6b6579: 1 reads in all, 2 were made before the last minute"):
+        play("7.1.0", "uint16", life)
+
+
 @pytest.mark.parametrize(
     ("where", "name", "old", "new", "holds"),
     [

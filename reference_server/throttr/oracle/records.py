@@ -38,6 +38,8 @@ READINGS = (Query, Get, Stat)
 refused: a reading that is wrong by itself is shown by cases of its own."""
 FORGOTTEN = 120 * 10**9
 """ns after which no count of a request is shown as one of the last full minute (T34): two of them have passed."""
+COUNTED = 61 * 10**9
+"""ns after which a read shows in the total, live or since the minute ended (T27)."""
 MOVED = 2 * 10**9
 """The change of an expiry, in ns, that must show in its time point in any unit (T23)."""
 
@@ -61,6 +63,8 @@ class Records:
         """Key -> (the last request that may have changed its record, whether it was refused, what the key held)."""
         self._asked: dict[bytes, int] = {}
         """Key -> the last instant at which something was asked about it alone."""
+        self._retrieved: dict[bytes, list[int]] = {}
+        """Key -> the instants at which its record was read by QUERY or GET, since it may have been made anew."""
         self._listed = 0
         """The last instant at which something was asked about all."""
         self._purged: set[bytes] = set()
@@ -77,7 +81,7 @@ class Records:
     def answered(self, request: Request, reply: Message, at: Window) -> Disagreement | None:
         """Judge the reply to a request about one record."""
         key, self._rules.at = self._rules.key(request), at
-        if isinstance(reply, StatReply) and (wrong := self._remembered(key, reply, at)):
+        if isinstance(reply, StatReply) and (wrong := self._miscounted(key, reply, at)):
             return wrong
         if self._is_exact:
             self._asked[key] = at.until
@@ -85,6 +89,7 @@ class Records:
         after = tuple(dict.fromkeys(then for state in held for then in self._rules.step(state, request, reply)))
         if not after:
             return self._wrong(request, reply, held)
+        self._count(key, request, reply, at)
         if isinstance(reply, QueryReply | GetReply) and (wrong := self._rounded(request, reply.ttl, after)):
             return wrong
         if not isinstance(request, READINGS):
@@ -94,9 +99,27 @@ class Records:
             self._purged.add(key)
         return None
 
+    def _count(self, key: bytes, request: Request, reply: Message, at: Window) -> None:
+        """Note when a record was read; what may make another record of it begins anew."""
+        if isinstance(reply, QueryReply | GetReply):
+            self._retrieved.setdefault(key, []).append(at.until)
+        elif not isinstance(request, READINGS):
+            self._retrieved.pop(key, None)
+
+    def _uncounted(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
+        """Judge that each QUERY and GET counts once its minute is over, where the server is alone on an exact clock."""
+        least = sum(one + COUNTED <= at.since for one in self._retrieved.get(key, ()))
+        if not self._is_exact or reply.total_reads >= least:
+            return None
+        detail = f"STAT of {key.hex()}: {reply.total_reads} reads in all, {least} were made before the last minute"
+        return Disagreement(detail, "reads uncounted", "THR-STAT-7")
+
     def touched(self, at: Window) -> None:
         """Follow a request that may count for every record."""
         self._listed = max(self._listed, at.until)
+
+    def _miscounted(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
+        return self._remembered(key, reply, at) or self._uncounted(key, reply, at)
 
     def _remembered(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
         """Judge that a minute without requests shows none, where the server is alone on an exact clock."""
