@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 
+from tests.mutants.each import check_each
 from tests.places import ROOT
 from tests.reference_server.namechan.simulated import SECOND, Server
 from wireproof.mutants.namechan.server import DEMONSTRATION, MUTANTS
@@ -15,8 +15,11 @@ FILE = ROOT / "vectors" / "namechan" / "clauses.yaml"
 CLAUSES = {one["id"]: one for one in yaml.load(FILE.read_text(), yaml.CSafeLoader)["clauses"]}
 
 
-@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
-def test_it_names_clauses_and_profiles_that_exist(mutant: ServerMutant) -> None:
+def test_each_names_clauses_and_profiles_that_exist() -> None:
+    check_each(MUTANTS.values(), _is_described)
+
+
+def _is_described(mutant: ServerMutant) -> None:
     assert set(mutant.clauses) <= set(CLAUSES)
     assert len(set(mutant.clauses)) == len(mutant.clauses)
     assert mutant.description.endswith(".")
@@ -24,8 +27,11 @@ def test_it_names_clauses_and_profiles_that_exist(mutant: ServerMutant) -> None:
     assert set(mutant.profiles) <= set(PROFILES)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
-def test_whatever_it_does_it_does_not_fall_over(mutant: ServerMutant) -> None:
+def test_whatever_one_does_it_does_not_fall_over() -> None:
+    check_each(MUTANTS.values(), _is_talked_to)
+
+
+def _is_talked_to(mutant: ServerMutant) -> None:
     """What a mutant raises would say nothing of a suite: no server of anybody else's does it."""
     server = Server(next(iter(mutant.profiles), "1"), mutant=mutant.name)
     client, harness = server.line().session, server.hook.session

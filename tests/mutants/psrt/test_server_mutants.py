@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 
+from tests.mutants.each import check_each
 from tests.places import ROOT
 from tests.reference_server.psrt.simulated import (
     ANONYMOUS,
@@ -33,8 +33,11 @@ DATAGRAM = bytes.fromhex("eeaa01000000 00 017f 74 00 6d")
 SEALED = bytes.fromhex("eeaa0100037573657231006465666768696a6b6c6d6e6f4964aa6614c92f4f81696feb6c45c1d6efdef20d71")
 
 
-@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
-def test_it_is_reported_and_names_clauses_and_profiles_that_exist(mutant: ServerMutant) -> None:
+def test_each_is_reported_and_names_clauses_and_profiles_that_exist() -> None:
+    check_each(MUTANTS.values(), _is_described)
+
+
+def _is_described(mutant: ServerMutant) -> None:
     profiles = mutant.profiles or (tuple(CLAUSES[mutant.clauses[0]]["profiles"]) if mutant.clauses else tuple(PROFILES))
 
     assert set(mutant.clauses) <= set(CLAUSES)
@@ -44,8 +47,11 @@ def test_it_is_reported_and_names_clauses_and_profiles_that_exist(mutant: Server
     assert set(profiles) <= set(PROFILES)
 
 
-@pytest.mark.parametrize("mutant", [one for one in MUTANTS.values() if not one.live], ids=lambda one: one.name)
-def test_whatever_it_does_it_does_not_fall_over(mutant: ServerMutant) -> None:
+def test_whatever_one_does_it_does_not_fall_over() -> None:
+    check_each([one for one in MUTANTS.values() if not one.live], _is_talked_to)
+
+
+def _is_talked_to(mutant: ServerMutant) -> None:
     """What a mutant raises would say nothing of a suite: no server of anybody else's does it."""
     server = Server(mutant=mutant.name, **ACCOUNTS)
     control, data, other = server.line(), server.line(), server.line()

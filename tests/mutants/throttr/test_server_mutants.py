@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.mutants.each import check_each
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import demonstration_mutants, server_mutants, server_patch
@@ -25,8 +26,11 @@ PROFILES = protocol("throttr").profiles
 V710: Profile = PROFILES["7.1.0"]
 
 
-@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
-def test_it_names_clauses_profiles_and_variants_that_exist_and_can_be_served(mutant: Mutant) -> None:
+def test_each_names_clauses_profiles_and_variants_that_exist_and_can_be_served() -> None:
+    check_each(MUTANTS.values(), _is_described)
+
+
+def _is_described(mutant: Mutant) -> None:
     profiles = mutant.profiles or (tuple(CLAUSES[mutant.clauses[0]].levels) if mutant.clauses else tuple(PROFILES))
 
     assert set(mutant.clauses) <= set(CLAUSES)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 
+from tests.mutants.each import check_each
 from tests.places import ROOT
 from tests.reference_server.tmqp.simulated import Server, hello, produce, pull, rows
 from wireproof.mutants.tmqp.server import MUTANTS
@@ -16,8 +16,11 @@ FILE = ROOT / "vectors" / "tmqp" / "clauses.yaml"
 CLAUSES = {one["id"]: one for one in yaml.load(FILE.read_text(), yaml.CSafeLoader)["clauses"]}
 
 
-@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
-def test_it_names_clauses_and_profiles_that_exist(mutant: ServerMutant) -> None:
+def test_each_names_clauses_and_profiles_that_exist() -> None:
+    check_each(MUTANTS.values(), _is_described)
+
+
+def _is_described(mutant: ServerMutant) -> None:
     profiles = mutant.profiles or (tuple(CLAUSES[mutant.clauses[0]]["profiles"]) if mutant.clauses else tuple(PROFILES))
 
     assert set(mutant.clauses) <= set(CLAUSES)
@@ -27,8 +30,11 @@ def test_it_names_clauses_and_profiles_that_exist(mutant: ServerMutant) -> None:
     assert set(profiles) <= set(PROFILES)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
-def test_whatever_it_does_it_does_not_fall_over(mutant: ServerMutant) -> None:
+def test_whatever_one_does_it_does_not_fall_over() -> None:
+    check_each(MUTANTS.values(), _is_talked_to)
+
+
+def _is_talked_to(mutant: ServerMutant) -> None:
     """What a mutant raises would say nothing of a suite: no server of anybody else's does it."""
     profile = next(iter(mutant.profiles), "doc")
     server = Server(profile, mutant=mutant.name)
