@@ -24,14 +24,15 @@ from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.processes import module_command
 from wireproof.conformance.suite import interop_scenes
 from wireproof.conformance.suite.cases import CaseError, load_suite
-from wireproof.conformance.suite.interop_scenes import written_scenes
+from wireproof.conformance.suite.documents import vectors_root
+from wireproof.conformance.suite.interop_scenes import FILE, written_scenes
 from wireproof.conformance.suite.steps import Step
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols.plain import Plain
 from wireproof.protocols.registry import protocol, protocol_names
 
 HERE = Path(__file__).resolve().parent
-WRITING = [name for name in protocol_names() if written_scenes(name)]
+WRITING = [name for name in protocol_names() if (vectors_root() / name / FILE).is_file()]
 SPOKEN = [(name, profile) for name in WRITING for profile in protocol(name).profiles]
 NEEDS_A_SETTING = {"psrt": {"publish_repl"}, "tmqp": {"route"}}
 """What no server takes that has only its usual settings: an account for replication, a router."""

@@ -16,11 +16,11 @@ from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
+from wireproof.mutants.throttr.server import MUTANTS
 
 SUITE = load_suite("throttr")
 FEW = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in ("query", "whoami")))
-KNOWN = server_mutants("throttr")
-LOW_BYTE, CONFORMING = KNOWN["quota-low-byte"], next(one for one in KNOWN.values() if one.is_legal)
+LOW_BYTE, CONFORMING = MUTANTS["quota-low-byte"], next(one for one in MUTANTS.values() if one.is_legal)
 
 
 def gate(*mutants: Mutant, last: dict[str, str] | None = None) -> list[GateResult]:
@@ -48,7 +48,7 @@ def test_other_segmentations_of_cases_that_cite_its_clauses_come_before_cases_of
     topics = ("robustness", "query", "get", "set", "list")
     suite = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in topics))
     run = MutationRun(suite, "7.3.2", "uint16", jobs=1)
-    (found,) = run_gate(run, [KNOWN["channel-unanswered-at-half-close"]], {})
+    (found,) = run_gate(run, [MUTANTS["channel-unanswered-at-half-close"]], {})
 
     assert found.killer == "robustness/each-kind-by-itself|half-closed"
     assert found.played < len(run.recorded.plan.cases)
@@ -56,7 +56,7 @@ def test_other_segmentations_of_cases_that_cite_its_clauses_come_before_cases_of
 
 def test_a_mutant_that_survives_and_a_conforming_variant_that_is_failed_are_complaints() -> None:
     elsewhere = next(
-        one for one in KNOWN.values() if one.clauses and all(clause.startswith("THR-PURGE") for clause in one.clauses)
+        one for one in MUTANTS.values() if one.clauses and all(clause.startswith("THR-PURGE") for clause in one.clauses)
     )
     survivor, conforming = gate(elsewhere, CONFORMING)
 

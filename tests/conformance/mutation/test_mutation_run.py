@@ -30,13 +30,14 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
+from wireproof.mutants.throttr.server import MUTANTS
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError
 from wireproof.reference_server.clock import VirtualClock
 
 SUITE = load_suite("throttr")
 FEW = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in ("query", "whoami")))
 SCHEMA = ROOT / "reports" / "schema" / "kill-matrix.schema.json"
-LOW_BYTE = server_mutants("throttr")["quota-low-byte"]
+LOW_BYTE = MUTANTS["quota-low-byte"]
 CASES = [replace(SUITE.cases[0], id=name, no_fault="") for name in ("one", "two", "three")]
 
 

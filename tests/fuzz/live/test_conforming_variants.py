@@ -11,15 +11,13 @@ from wireproof.fuzz.live.exchanges import lines
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.live.required_features import optional_requests
 from wireproof.fuzz.script import Script
-from wireproof.mutants.registry import server_mutants
+from wireproof.mutants.throttr.server import MUTANTS
 from wireproof.protocols.throttr.replies import Status
 from wireproof.protocols.throttr.requests import Event, Get, Insert, Purge, Query, Update
 
 CONTEXT = FuzzContext("throttr", "7.3.2", "uint16")
 KEY = b"~00000001~k"
-LEGAL = [
-    one.name for one in server_mutants("throttr").values() if one.is_legal and "7.3.2" in (one.profiles or ("7.3.2",))
-]
+LEGAL = [one.name for one in MUTANTS.values() if one.is_legal and "7.3.2" in (one.profiles or ("7.3.2",))]
 
 
 def script(*requests: object) -> Script:

@@ -17,7 +17,7 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep
-from wireproof.mutants.registry import server_mutants
+from wireproof.mutants.namechan.server import MUTANTS
 from wireproof.protocols import Request
 from wireproof.protocols.namechan.enums import Delivery, Persistence, Replay, Sync
 from wireproof.protocols.namechan.requests import (
@@ -35,7 +35,7 @@ from wireproof.reference_server.namechan.session import NamechanSession
 from wireproof.reference_server.registry import server_model_of
 
 S = 10**9
-LEGAL = [name for name, one in server_mutants("namechan").items() if one.is_legal and not one.live]
+LEGAL = [name for name, one in MUTANTS.items() if one.is_legal and not one.live]
 WRONG = {
     "ids-by-two": 100,
     "round-robin-to-all": 750,

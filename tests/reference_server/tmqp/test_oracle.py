@@ -17,7 +17,7 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, HeldStep, PartsStep, RequestStep, Step
-from wireproof.mutants.registry import server_mutants
+from wireproof.mutants.tmqp.server import MUTANTS
 from wireproof.protocols import Request
 from wireproof.protocols.tmqp import Header
 from wireproof.protocols.tmqp.requests import (
@@ -48,7 +48,7 @@ from wireproof.reference_server.registry import server_model_of
 MS, S = 10**6, 10**9
 ONE = (Header(b"Queue-Id", b"1"),)
 COUNT = Header(b"Count", b"9")
-LEGAL = [name for name, one in server_mutants("tmqp").items() if one.is_legal and not one.live]
+LEGAL = [name for name, one in MUTANTS.items() if one.is_legal and not one.live]
 ASK = {"id": b"r", "pending_response": 1}
 
 
