@@ -197,7 +197,8 @@ class CaseConnections:
         line.intended.frames += frames
         self.asked.update(one.NAME for one in messages)
         whole, ends = line.unsegmented(frames), self.asks_no_more and self.carrier.segmentation.half_closes
-        for piece, apart in self.carrier.pieces(data, lambda: line.boundary_reader.read(data).boundaries, whole):
+        sizes = [len(one.data) for one in frames]
+        for piece, apart in self.carrier.pieces(data, lambda: line.boundary_reader.read(data).boundaries, whole, sizes):
             answer = yield from self.do(Write(line.name, piece, apart, ends), line.name, piece)
             if answer.kind is not Kind.SENT:
                 line.intended.lost.append(len(self.trace) - 1)

@@ -19,11 +19,12 @@ from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_once
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.shorter_walks import Search, searches
+from wireproof.conformance.run.together import Together
 from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
 from wireproof.conformance.suite.case_traits import parameters_in, patience, sent_by, waits
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.declared import answer_time
-from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE, Segmentation
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.walks import is_walk
 from wireproof.conformance.verdict.pipeline import (
@@ -96,6 +97,7 @@ class Plan:
         """Why the run ended before its cases did."""
         self.failed_walks: dict[str, Case] = {}
         """Walks that failed, by their ids: they are shortened once the run is over."""
+        self.together = Together(suite, run.profile, self.player)
         self.journal: Report = _unwritten
         """Takes the record of a play at once, where its verdict may still change before it is reported."""
 
@@ -117,8 +119,8 @@ class Plan:
             for alone in (True, False):
                 yield [one for one in cases if (one.id in last) is later and _is_early(one) is alone], alone
 
-    def player(self, case: Case, attempt: int = 0) -> Player:
-        """Return a fresh player of `case`; each attempt has keys of its own."""
+    def player(self, case: Case, attempt: int = 0, sent: Segmentation | None = None) -> Player:
+        """Return a fresh player of `case`, `sent` as its delivery says or so; each attempt has keys of its own."""
         symbols = Symbols(
             self._protocol,
             self.run.profile,
@@ -133,7 +135,7 @@ class Plan:
         way = Way(route.round_trip, direct=not route.proxy, shorter=self.deadlines.shorter)
         usual = answer_time(self.settings.timeout, self.suite.parameters, self.settings.parameters)
         timeout = usual + 2 * route.round_trip
-        return Player(case, symbols, segmentation=SEGMENTATIONS[case.segmentation], timeout=timeout, way=way)
+        return Player(case, symbols, segmentation=sent or SEGMENTATIONS[case.segmentation], timeout=timeout, way=way)
 
     def lacking(self, case: Case) -> tuple[str, ...]:
         """Return what a case needs and the target does not declare."""

@@ -36,6 +36,7 @@ def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
         began, player = time.monotonic(), plan.player(case)
         try:
             outcome = plan.undeclared(case) or driver.play(player)
+            outcome = plan.together.settled(case, player, outcome, driver.play)
         except Exception as error:
             outcome = player.broken(error)
         if outcome.verdict is Verdict.PASS:

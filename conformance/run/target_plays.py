@@ -62,7 +62,8 @@ class TargetPlays:
             if self.gone:
                 return not_played(self.gone)
             began = time.monotonic()
-            outcome = await self._played(case, player)
+            first = await self._played(case, player)
+            outcome = await self.plan.together.asked(case, player, first, self.driver.play)
         self.plan.bounds.count(case.id, outcome)
         if self.holds_passes or outcome.verdict is not Verdict.PASS:
             self.plan.note(case, outcome, began)

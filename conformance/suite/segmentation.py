@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 # The problem. TCP hands over bytes and keeps no borders between messages. A reader that takes one `recv` for one
 # request passes every test on loopback, where each write arrives in one segment, and fails in production.
@@ -55,6 +55,8 @@ class Segmentation:
     """Each write stands between two harmless requests, in one segment with them."""
     half_closes: bool = False
     """Our sending side ends right after the last request."""
+    apart: bool = False
+    """Each message of a write goes by itself: for looking into a failure, no delivery that a run asks for."""
     respells: bool = False
     """Each request is written in another legal way, where the protocol has several."""
 
@@ -102,6 +104,7 @@ SEGMENTATIONS: Mapping[str, Segmentation] = {
     )
 }
 WHOLE = SEGMENTATIONS["whole"]
+APART = Segmentation("apart", "each message of a write in a segment of its own", gap=GAP, apart=True)
 
 
 class Carrier:
@@ -123,12 +126,17 @@ class Carrier:
         self.changes += 1
         return list(spellings.values())[self._spelling % len(spellings)]
 
-    def pieces(self, data: bytes, boundaries: Boundaries, whole: int = 0) -> Sequence[tuple[bytes, float | None]]:
+    def pieces(
+        self, data: bytes, boundaries: Boundaries, whole: int = 0, sizes: Sequence[int] = ()
+    ) -> Sequence[tuple[bytes, float | None]]:
         """Return the pieces of one write, each with the seconds to wait after it; None: nothing is done to it.
 
-        The first `whole` bytes stay in one piece.
+        The first `whole` bytes stay in one piece; `sizes` are those of the messages in it.
         """
         segmentation = self.segmentation
+        if segmentation.apart:
+            ends = (0, *accumulate(sizes))
+            return [(data[start:stop], segmentation.gap) for start, stop in pairwise(ends)] or [(data, None)]
         if segmentation.cut is None or not data:
             return [(data, 0.0 if segmentation.joins and data else None)]
         wanted = segmentation.cut(len(data), boundaries)

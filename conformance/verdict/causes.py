@@ -19,7 +19,15 @@ from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.verdict.cause_groups import grouped
 from wireproof.conformance.verdict.crashes import is_unplayed
-from wireproof.conformance.verdict.record_facts import CauseKind, asked_in, extra_of, follows, process_of, signature
+from wireproof.conformance.verdict.record_facts import (
+    CauseKind,
+    asked_in,
+    extra_of,
+    follows,
+    process_of,
+    signature,
+    size_of,
+)
 from wireproof.conformance.verdict.sdk_causes import with_spoiled
 
 if TYPE_CHECKING:
@@ -118,13 +126,20 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
     return sorted((Cause(one.kind, (*one.shows, *one.follow), len(one.shows)) for one in groups), key=_rank)
 
 
-def _rank(cause: Cause) -> tuple[bool, int, bool, bool, int, int, str]:
+def _rank(cause: Cause) -> tuple[object, ...]:
     shows = cause.records[: cause.shown_by]
     level = min(list(Level).index(Level(one["level"])) for one in shows)
     kind = list(CauseKind).index(cause.kind)
     is_vague = all(_is_vague(one) for one in shows)
     is_optional = level == list(Level).index(Level.MAY)
-    return bool(cause.not_required), kind, is_optional, is_vague, level, -len(cause.records), cause.first["case"]
+    ideas = len({_idea(one) for one in cause.records})
+    return bool(cause.not_required), kind, is_optional, is_vague, level, -ideas, size_of(cause.first)
+
+
+def _idea(record: Record) -> str:
+    """Return what is the same of cases that differ in a value alone, or that are combinations of one request."""
+    name = str(record["case"])
+    return name.rpartition("-")[0] if is_generated(name) else name.partition(".")[0]
 
 
 def _is_vague(record: Record) -> bool:

@@ -95,6 +95,8 @@ def kind_of(record: Record) -> CauseKind:
 def shared_keys(record: Record) -> list[tuple[object, ...]]:
     """Return what a failure shares with others of the same cause."""
     kind, place = kind_of(record), place_of(record)
+    if "together" in extra_of(record):
+        return [("together", record["blamed"])]
     if record["delivery"] != WHOLE.name:
         return [("segmentation", record["blamed"])]
     hang = extra_of(record).get("hang") if kind is CauseKind.HANG else None

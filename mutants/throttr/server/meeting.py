@@ -25,4 +25,12 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "ROBUSTNESS-6 ROBUSTNESS-5 ROBUSTNESS-14", first("ThrottrSession.data_received",
                  "data, self.back = vars(self).get('back', b'') + data, b''",
                  "if len(data) in (4096, 8192): data, self.back = data[:-1], data[-1:]"), variants=WIDE),
+    *(mutant(f"{one}-misses-remembered", f"What {one.upper()} found missing stays so until a {other} of that key.",
+             f"{clause} PURGE-8 EXPIRY-10 EXPIRY-9 CONCURRENCY-3",
+             edit(f"RecordRequests.{one}", looked := f"record = self._{how}",
+                  f"missing = vars(self).setdefault('{one} missing', set())",
+                  "if key in missing: return DENIED", looked, "if record is None: missing.add(key)"),
+             first(f"RecordRequests.{other.lower()}", f"vars(self).setdefault('{one} missing', set()).discard(key)"))
+      for one, other, clause, how in (
+          ("get", "INSERT", "SET-12", "store.find(key, self._state.now)"), ("query", "SET", "INSERT-8", "get(key)"))),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from wireproof.protocols.throttr.replies import (
 from wireproof.protocols.throttr.requests import Get, Purge, Query, Stat
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.throttr.model import ABSENT, UNITS, Due, Record, States
-from wireproof.reference_server.throttr.oracle.clauses import clause_of
+from wireproof.reference_server.throttr.oracle.clauses import clause_of, left_by
 from wireproof.reference_server.throttr.oracle.fragments import misnumbered, repeated
 from wireproof.reference_server.throttr.oracle.timed import TimedModel
 
@@ -163,8 +163,24 @@ class Records:
         if before is not None and isinstance(request, READINGS):
             changed, refused, kind = before
             detail += f", after {changed.NAME} was answered {'00' if refused else '01'}"
-            clause = clause_of(changed, kind) if refused else clause
+            clause = clause_of(changed, kind) if refused else self._effect(changed, kind, reply, held) or clause
         return Disagreement(f"{request.NAME} with {detail}", f"{kinds} > {request.NAME} > {answer}", clause)
+
+    def _effect(self, changed: Request, kind: str, reply: Message, held: States) -> str:
+        """Return the clause of what `changed` leaves, where a reading shows another thing; "" if none says it.
+
+        `kind` is what its key held before.
+        """
+        (state, *others), differs = held, ""
+        if others or state is None or self._kind(state) not in ("counter", "buffer"):
+            return "" if others else left_by(changed, kind, "still there")
+        if isinstance(reply, Status):
+            return left_by(changed, kind, "gone")
+        if isinstance(reply, QueryReply if state.is_counter else GetReply):
+            content = reply.quota if isinstance(reply, QueryReply) else reply.value
+            is_other = state.content is not None and content != state.content
+            differs = "content" if is_other else "type" if reply.ttl_type != state.ttl_type else "ttl"
+        return left_by(changed, kind, differs)
 
     def _kind(self, state: Record | None) -> str:
         if state is None:

@@ -347,3 +347,15 @@ def test_a_combination_that_waited_follows_what_stays_after_a_wait_wherever_it_a
     }
 
     assert ["unit0", "unit1", "list/pairs-00000000"] in grouped(*late, *other, combination)
+
+
+def test_a_clause_that_two_ideas_show_stands_before_one_that_values_of_one_case_show() -> None:
+    values = [made(f"unit/each.{n}", blamed="C-2", place=("GET", "ttl")) for n in range(5)]
+
+    assert [one.clause for one in causes_of([*values, made("change"), made("more")])] == ["C-1", "C-2"]
+
+
+def test_of_two_causes_alike_the_one_with_the_smallest_play_stands_first() -> None:
+    found = causes_of([made("a", sent=30), made("b", blamed="C-2", place=("GET", "ttl"), sent=20)])
+
+    assert [one.clause for one in found] == ["C-2", "C-1"]

@@ -1,0 +1,77 @@
+"""Requests that stood in one segment: whether a failure is about them, or about their standing together.
+
+A server that cannot read several requests in one segment fails wherever a case sends several, and each of these cases
+is about something else. So a case that failed is played once more with each request in a segment of its own. What
+passes so broke the clause about many requests in a segment, and none about any of these requests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from wireproof.conformance.model.intended import IntendedByConnection
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Guilty, Level, Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.segmentation import APART as APART_SENT
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE, Segmentation
+
+__all__ = ["TOGETHER", "Together"]
+
+APART, AGAIN = 4, 5
+"""The attempts that plays with each request in a segment of its own, and once more together, count as."""
+TOGETHER = "together"
+"""What the record of a failure says whose requests are answered rightly one by one."""
+ENOUGH = 4
+"""Cases in a row that failed so, too, after which no more are played so: requests are wrong by themselves."""
+FAILED = (Verdict.FAIL, Verdict.HANG)
+
+
+class Together:
+    """What is known in one run; `make` gives the player of an attempt of a case, sent as it says or otherwise."""
+
+    def __init__(self, suite: Suite, profile: str, make: Callable[[Case, int, Segmentation | None], Player]) -> None:
+        self._suite, self._profile, self._make = suite, profile, make
+        joined = (one.id for one in suite.clauses.values() if SEGMENTATIONS["joined"].name in one.segmentations)
+        self._clause = next((one for one in joined if profile in suite.clauses[one].levels), "")
+        self._failed_too = 0
+
+    def _is_needed(self, case: Case, player: Player, outcome: Outcome) -> bool:
+        about = self._suite.clauses.get(outcome.blamed or "")
+        if not self._clause or about is None or about.levels.get(self._profile) is not Level.MUST:
+            return False
+        failed = outcome.verdict in FAILED and outcome.guilty is Guilty.TARGET and case.segmentation == WHOLE.name
+        return failed and self._failed_too < ENOUGH and _stood_together(player.talk.intended)
+
+    def _counted(self, apart: Outcome) -> bool:
+        """Count a play with each request in a segment of its own; say whether it passed."""
+        passes = apart.verdict is Verdict.PASS
+        self._failed_too = 0 if passes else self._failed_too + 1
+        return passes
+
+    def _of_all(self, outcome: Outcome) -> Outcome:
+        return replace(outcome, blamed=self._clause, extra={**outcome.extra, TOGETHER: True})
+
+    def settled(self, case: Case, player: Player, outcome: Outcome, play: Callable[[Player], Outcome]) -> Outcome:
+        """Return the outcome of a play, after one more where that is needed, on a target of its own."""
+        if self._is_needed(case, player, outcome) and self._counted(play(self._make(case, APART, APART_SENT))):
+            return self._of_all(outcome)
+        return outcome
+
+    async def asked(
+        self, case: Case, player: Player, outcome: Outcome, play: Callable[[Player], Awaitable[Outcome]]
+    ) -> Outcome:
+        """The same on a target that others use: only what fails once more with its requests together is about that."""
+        if not self._is_needed(case, player, outcome):
+            return outcome
+        passes = self._counted(await play(self._make(case, APART, APART_SENT)))
+        again = passes and (await play(self._make(case, AGAIN, None))).verdict in FAILED
+        return self._of_all(outcome) if again else outcome
+
+
+def _stood_together(intended: IntendedByConnection) -> bool:
+    """Say whether a write had several requests."""
+    return any(max(Counter(one.event for one in line.frames).values(), default=0) > 1 for line in intended.values())

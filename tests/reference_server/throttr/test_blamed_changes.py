@@ -1,0 +1,64 @@
+"""The model names the clause of the change whose effect a reading does not show, not that of the reading."""
+
+from __future__ import annotations
+
+import pytest
+
+from wireproof.protocols import protocol
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.throttr import REFUSED
+from wireproof.protocols.throttr.replies import GetReply, QueryReply, Status
+from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Update
+from wireproof.reference_server.model import Window
+from wireproof.reference_server.throttr.oracle import DocumentModel
+
+HOURS, QUOTA, TTL = 6, 0, 1
+OK = Status(ok=True)
+COUNTER, BUFFER = Insert(10, HOURS, 60, b"k"), Set(HOURS, 60, b"k", b"v")
+
+
+def blamed(profile: str, *made: Request, reading: Request, reply: Message) -> str | None:
+    model = DocumentModel(protocol("throttr").profiles[profile], "uint16", tolerance_ns=0, shared=False)
+    model.connect("a", Window(0, 0), 1)
+    for at, request in enumerate(made):
+        model.sent("a", request)
+        assert model.answered("a", request, OK, Window(at, at)) is None
+    model.sent("a", reading)
+    found = model.answered("a", reading, reply, Window(len(made), len(made)))
+    assert found is not None
+    return found.clause
+
+
+@pytest.mark.parametrize(
+    ("made", "reply", "clause"),
+    [
+        ((), QueryReply(9, HOURS, 59), "INSERT-2"),
+        ((), QueryReply(10, 5, 59), "INSERT-3"),
+        ((), QueryReply(10, HOURS, 1), "INSERT-4"),
+        ((), REFUSED, "INSERT-8"),
+        ((Update(QUOTA, 1, 5, b"k"),), QueryReply(14, HOURS, 59), "UPDATE-15"),
+        ((Update(QUOTA, 2, 5, b"k"),), QueryReply(10, HOURS, 59), "UPDATE-16"),
+        ((Update(QUOTA, 1, 5, b"k"),), QueryReply(15, HOURS, 20), "UPDATE-22"),
+        ((Update(QUOTA, 2, 10, b"k"),), REFUSED, "UPDATE-22"),
+        ((Update(TTL, 0, 5, b"k"),), QueryReply(10, HOURS, 59), "UPDATE-25"),
+        ((Update(TTL, 1, 5, b"k"),), QueryReply(10, HOURS, 5), "UPDATE-26"),
+        ((Update(TTL, 1, 5, b"k"),), QueryReply(0, HOURS, 64), "UPDATE-23"),
+        ((Update(TTL, 2, 70, b"k"),), QueryReply(10, HOURS, 0), "UPDATE-31"),
+        ((Purge(b"k"),), QueryReply(10, HOURS, 59), "PURGE-5"),
+    ],
+)
+def test_of_a_counter(made: tuple[Request, ...], reply: Message, clause: str) -> None:
+    assert blamed("7.3.2", COUNTER, *made, reading=Query(b"k"), reply=reply) == f"THR-{clause}"
+
+
+@pytest.mark.parametrize(
+    ("made", "reply", "clause"),
+    [
+        ((), GetReply(HOURS, 59, b"w"), "SET-12"),
+        ((BUFFER,), GetReply(HOURS, 59, b"w"), "SET-19"),
+        ((Update(TTL, 1, 5, b"k"),), GetReply(HOURS, 64, b""), "UPDATE-24"),
+        ((Update(TTL, 0, 5, b"k"),), GetReply(5, 4, b"v"), "UPDATE-29"),
+    ],
+)
+def test_of_a_buffer(made: tuple[Request, ...], reply: Message, clause: str) -> None:
+    assert blamed("7.3.2", BUFFER, *made, reading=Get(b"k"), reply=reply) == f"THR-{clause}"
