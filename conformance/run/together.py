@@ -2,7 +2,8 @@
 
 A server that cannot read several requests in one segment fails wherever a case sends several, and each of these cases
 is about something else. So a case that failed is played once more with each request in a segment of its own. What
-passes so broke the clause about many requests in a segment, and none about any of these requests.
+passes so broke the clause about many requests in a segment, and none about any of these requests. What the model of the
+document judges is left out: a walk may pass for other reasons.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Together:
         about = self._suite.clauses.get(outcome.blamed or "")
         if not self._clause or about is None or about.levels.get(self._profile) is not Level.MUST:
             return False
-        failed = outcome.verdict in FAILED and outcome.guilty is Guilty.TARGET and case.segmentation == WHOLE.name
+        if case.modelled or case.segmentation != WHOLE.name:
+            return False
+        failed = outcome.verdict in FAILED and outcome.guilty is Guilty.TARGET
         return failed and self._failed_too < ENOUGH and _stood_together(player.talk.intended)
 
     def _counted(self, apart: Outcome) -> bool:

@@ -39,7 +39,7 @@ LEFT: Mapping[tuple[str, str], str] = {
     (f"{QUOTA} {Change.DECREASE}", "content"): "UPDATE-16",
     (TTL, "type"): "UPDATE-29", (f"{TTL} counter", "content"): "UPDATE-23", (f"{TTL} buffer", "content"): "UPDATE-24",
     (f"{TTL} {Change.PATCH}", "ttl"): "UPDATE-25", (f"{TTL} {Change.INCREASE}", "ttl"): "UPDATE-26",
-    (f"{TTL} {Change.DECREASE}", "ttl"): "UPDATE-27", (TTL, "gone"): "UPDATE-30", (TTL, "still there"): "UPDATE-31",
+    (f"{TTL} {Change.DECREASE}", "ttl"): "UPDATE-27", (TTL, "gone"): "UPDATE-30", (TTL, "still there"): "UPDATE-32",
     ("PURGE counter", "still there"): "PURGE-5", ("PURGE buffer", "still there"): "PURGE-6",
 }  # fmt: skip
 """(request that was accepted, what is not as it should have left it) -> the clause that says how it leaves it."""

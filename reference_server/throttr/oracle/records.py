@@ -59,8 +59,8 @@ class Records:
         self._states: dict[bytes, States] = {}
         self._points: dict[bytes, tuple[int, Due]] = {}
         """Key -> (the last time point in LIST, the expiry at that time)."""
-        self._before: dict[bytes, tuple[Request, bool, str]] = {}
-        """Key -> (the last request that may have changed its record, whether it was refused, what the key held)."""
+        self._before: dict[bytes, tuple[Request, bool, str, int]] = {}
+        """Key -> (the last request that may have changed its record, whether it was refused, what was held, when)."""
         self._asked: dict[bytes, int] = {}
         """Key -> the last instant at which something was asked about it alone."""
         self._retrieved: dict[bytes, list[int]] = {}
@@ -93,7 +93,7 @@ class Records:
         if isinstance(reply, QueryReply | GetReply) and (wrong := self._rounded(request, reply.ttl, after)):
             return wrong
         if not isinstance(request, READINGS):
-            self._before[key] = request, isinstance(reply, Status) and not reply.ok, self._kind(held[0])
+            self._before[key] = request, isinstance(reply, Status) and not reply.ok, self._kind(held[0]), at.until
         self._keep(key, after)
         if isinstance(request, Purge) and isinstance(reply, Status) and reply.ok:
             self._purged.add(key)
@@ -161,19 +161,22 @@ class Records:
         clause = clause_of(request, self._kind(held[0])) if len({self._kind(one) for one in held}) == 1 else None
         before = self._before.get(self._rules.key(request))
         if before is not None and isinstance(request, READINGS):
-            changed, refused, kind = before
+            changed, refused, kind, when = before
             detail += f", after {changed.NAME} was answered {'00' if refused else '01'}"
-            clause = clause_of(changed, kind) if refused else self._effect(changed, kind, reply, held) or clause
+            clause = clause_of(changed, kind) if refused else self._effect(changed, kind, when, reply, held) or clause
         return Disagreement(f"{request.NAME} with {detail}", f"{kinds} > {request.NAME} > {answer}", clause)
 
-    def _effect(self, changed: Request, kind: str, reply: Message, held: States) -> str:
+    def _effect(self, changed: Request, kind: str, when: int, reply: Message, held: States) -> str:
         """Return the clause of what `changed` leaves, where a reading shows another thing; "" if none says it.
 
-        `kind` is what its key held before.
+        `kind` is what its key held before it. What ended by the time that passed since breaks no clause of a change.
         """
         (state, *others), differs = held, ""
-        if others or state is None or self._kind(state) not in ("counter", "buffer"):
-            return "" if others else left_by(changed, kind, "still there")
+        ended = state is not None and state.due is not None and when < state.due.last <= self._rules.at.until
+        if others or ended:
+            return ""
+        if state is None or self._kind(state) == "expired":
+            return left_by(changed, kind, "still there")
         if isinstance(reply, Status):
             return left_by(changed, kind, "gone")
         if isinstance(reply, QueryReply if state.is_counter else GetReply):

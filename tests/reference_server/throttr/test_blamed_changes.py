@@ -43,7 +43,7 @@ def blamed(profile: str, *made: Request, reading: Request, reply: Message) -> st
         ((Update(TTL, 0, 5, b"k"),), QueryReply(10, HOURS, 59), "UPDATE-25"),
         ((Update(TTL, 1, 5, b"k"),), QueryReply(10, HOURS, 5), "UPDATE-26"),
         ((Update(TTL, 1, 5, b"k"),), QueryReply(0, HOURS, 64), "UPDATE-23"),
-        ((Update(TTL, 2, 70, b"k"),), QueryReply(10, HOURS, 0), "UPDATE-31"),
+        ((Update(TTL, 2, 70, b"k"),), QueryReply(10, HOURS, 0), "UPDATE-32"),
         ((Purge(b"k"),), QueryReply(10, HOURS, 59), "PURGE-5"),
     ],
 )
@@ -62,3 +62,17 @@ def test_of_a_counter(made: tuple[Request, ...], reply: Message, clause: str) ->
 )
 def test_of_a_buffer(made: tuple[Request, ...], reply: Message, clause: str) -> None:
     assert blamed("7.3.2", BUFFER, *made, reading=Get(b"k"), reply=reply) == f"THR-{clause}"
+
+
+def test_what_ended_by_the_time_that_passed_breaks_the_clause_on_expiry() -> None:
+    model = DocumentModel(protocol("throttr").profiles["7.3.2"], "uint16", tolerance_ns=0, shared=False)
+    model.connect("a", Window(0, 0), 1)
+    for at, request, reply in ((0, COUNTER, OK), (1, Update(TTL, 0, 1, b"k"), OK)):
+        model.sent("a", request)
+        assert model.answered("a", request, reply, Window(at, at)) is None
+    model.sent("a", Query(b"k"))
+    late = 2 * 3600 * 10**9
+    found = model.answered("a", Query(b"k"), QueryReply(10, HOURS, 0), Window(late, late))
+
+    assert found is not None
+    assert found.clause == "THR-EXPIRY-1"
