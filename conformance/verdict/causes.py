@@ -113,9 +113,9 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
 
     What combinations alone show, or cases that the model of the document judges, comes after what a case shows whose
     steps say what is expected, of a SHOULD as well, and so does what came only after the last step: their clause says
-    little. What decides nothing (`not_required`) is last. Each
-    record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the run
-    or the target ended: nothing is known of them.
+    little. A hang that combinations alone show stands among failures. What decides nothing (`not_required`) is last.
+    Each record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the
+    run or the target ended: nothing is known of them.
     """
     bad = [
         one
@@ -131,6 +131,8 @@ def _rank(cause: Cause) -> tuple[object, ...]:
     level = min(list(Level).index(Level(one["level"])) for one in shows)
     kind = list(CauseKind).index(cause.kind)
     is_vague = all(_is_vague(one) for one in shows)
+    if cause.kind is CauseKind.HANG and is_vague and not cause.process:
+        kind = list(CauseKind).index(CauseKind.FAILURE)
     is_optional = level == list(Level).index(Level.MAY)
     ideas = len({_idea(one) for one in cause.records})
     return bool(cause.not_required), kind, is_optional, is_vague, level, -ideas, size_of(cause.first)

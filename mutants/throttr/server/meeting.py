@@ -33,4 +33,13 @@ MUTANTS: tuple[ServerMutant, ...] = (
              first(f"RecordRequests.{other.lower()}", f"vars(self).setdefault('{one} missing', set()).discard(key)"))
       for one, other, clause, how in (
           ("get", "INSERT", "SET-12", "store.find(key, self._state.now)"), ("query", "SET", "INSERT-8", "get(key)"))),
+    mutant("pushes-wait-for-a-whole-request", "A connection is pushed nothing while it is within a request.",
+           "PUSH-4 ROBUSTNESS-19 SUBSCRIBE-5 PUSH-12", first("ThrottrSession.flush", "if self._tail: return")),
+    mutant("payloads-above-32768-not-pushed", "A payload of more than 32,768 bytes is answered 01 and reaches nobody.",
+           "PUSH-4 PUSH-7 PUBLISH-14 SUBSCRIBE-5", first("ThrottrSession.push", "if size > 32768: return"), variants=WIDE),
+    mutant("push-names-the-channel-of-its-event", "What an EVENT publishes is pushed under the channel of the EVENT.",
+           "PUSH-3 EVENT-7 EVENT-3",
+           first("ServerRequests.event", r"if request.payload[:1] == b'\x13': self._state.outer = request.channel"),
+           edit("ChannelRequests.publish", "frame = self._frame(request.channel, payload)",
+                "frame = self._frame(vars(self._state).pop('outer', request.channel), payload)"), profiles=V732),
 )  # fmt: skip

@@ -20,6 +20,8 @@ from wireproof.reference_server.throttr.oracle.peers import Peer, Peers, is_refu
 __all__ = ["Channels"]
 
 EVERYBODY = b"*"
+UNLIMITED = 8000
+"""Bytes of payload up to which no server is known to have a limit (ROBUSTNESS-14): a release ends at 8,096 a frame."""
 Copies = Mapping[Peer, int]
 """Connection -> the number of its subscriptions."""
 
@@ -119,7 +121,7 @@ class Channels:
         sure, perhaps = self._holders(request.channel, at)
         others = [one for one in sure if one is not peer]
         refused, detail = is_refused(reply), f"PUBLISH to {request.channel.hex() or 'the empty channel'}"
-        may_refuse = len(request.payload) in (0, self._max) or len(request.channel) == 0
+        may_refuse = len(request.payload) in (0, self._max) or not request.channel or len(request.payload) > UNLIMITED
         if refused and not may_refuse:
             if others:
                 return Disagreement(f"{detail}, held by {others[0].name}: 00", "PUBLISH refused", "THR-PUBLISH-7")
@@ -160,6 +162,13 @@ class Channels:
             if due.came < due.least:
                 return f"{_described(name, payload)} to {peer.name}"
         return None
+
+    def due_clause(self, peer: Peer) -> str:
+        """Return the clause that the first push breaks which must still arrive: it came with another name, or not."""
+        dues = self._due.get(peer, {})
+        late = next((payload for (_, payload), due in dues.items() if due.came < due.least), None)
+        renamed = any(payload == late and due.came > due.most for (_, payload), due in dues.items())
+        return "THR-PUSH-3" if renamed else "THR-PUSH-4"
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes that arrived; forget complete ones once nothing more of them can arrive."""

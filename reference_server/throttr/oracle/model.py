@@ -100,8 +100,8 @@ class DocumentModel(NeverEnding):
         return self.channels.due_message(self.peers.by_name[connection])
 
     def due_clause(self, connection: str) -> str:
-        """Return the clause of pushes."""
-        return "THR-PUSH-4"
+        """Return the clause of the first push that must still arrive."""
+        return self.channels.due_clause(self.peers.by_name[connection])
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes once every request is answered; None if they are allowed."""

@@ -359,3 +359,9 @@ def test_of_two_causes_alike_the_one_with_the_smallest_play_stands_first() -> No
     found = causes_of([made("a", sent=30), made("b", blamed="C-2", place=("GET", "ttl"), sent=20)])
 
     assert [one.clause for one in found] == ["C-2", "C-1"]
+
+
+def test_a_hang_that_combinations_alone_show_stands_behind_what_a_case_fails() -> None:
+    found = causes_of([made("x/pairs-0011aabb", "hang", place=("GET", ""), blamed="C-2"), made("a")])
+
+    assert [one.clause for one in found] == ["C-1", "C-2"]
