@@ -26,6 +26,7 @@ APART, AGAIN = 4, 5
 """The attempts that plays with each request in a segment of its own, and once more together, count as."""
 TOGETHER = "together"
 """What the record of a failure says whose requests are answered rightly one by one."""
+AT_ONCE = replace(APART_SENT, gap=0.0)
 ENOUGH = 4
 """Cases in a row that failed so, too, after which no more are played so: requests are wrong by themselves."""
 FAILED = (Verdict.FAIL, Verdict.HANG)
@@ -59,8 +60,8 @@ class Together:
         return replace(outcome, blamed=self._clause, extra={**outcome.extra, TOGETHER: True})
 
     def settled(self, case: Case, player: Player, outcome: Outcome, play: Callable[[Player], Outcome]) -> Outcome:
-        """Return the outcome of a play, after one more where that is needed, on a target of its own."""
-        if self._is_needed(case, player, outcome) and self._counted(play(self._make(case, APART, APART_SENT))):
+        """Return the outcome of a play, after one more where that is needed, on a target of its own: no time passes."""
+        if self._is_needed(case, player, outcome) and self._counted(play(self._make(case, APART, AT_ONCE))):
             return self._of_all(outcome)
         return outcome
 

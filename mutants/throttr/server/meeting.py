@@ -8,6 +8,7 @@ from wireproof.mutants.throttr.server.patches import V732, WIDE
 
 __all__ = ["MUTANTS"]
 
+REFUSED = "elif not self._overwrites or type(held) is not Buffer:"
 SHORT = "if ttl_type == 3: ttl &= 0xffff_ffff"
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("connection-by-fifteen-bytes", "CONNECTION compares the first fifteen bytes of an id.", "CONNECTION-8 CONNECTION-3",
@@ -42,4 +43,12 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("ServerRequests.event", r"if request.payload[:1] == b'\x13': self._state.outer = request.channel"),
            edit("ChannelRequests.publish", "frame = self._frame(request.channel, payload)",
                 "frame = self._frame(vars(self._state).pop('outer', request.channel), payload)"), profiles=V732),
+    mutant("insert-of-nothing-keeps-what-was-purged", "INSERT of a quota of 0 gives the quota that the purged counter had.",
+           "PURGE-8 INSERT-2",
+           first("RecordRequests.purge", "held = self._get(key)",
+                 "if isinstance(held, Counter): vars(self).setdefault('old', {})[key] = held.quota"),
+           first("RecordRequests.insert", "quota = quota or vars(self).get('old', {}).get(key, 0)")),
+    mutant("set-refused-empties-a-counter", "SET that a live counter refuses sets its quota to 0.", "RECORD-9 SET-20",
+           edit("RecordRequests.set", REFUSED, REFUSED,
+                "    if isinstance(held, Counter): held.quota = 0; held.forget_answer()")),
 )  # fmt: skip

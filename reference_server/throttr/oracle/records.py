@@ -17,7 +17,7 @@ from wireproof.protocols.throttr.replies import (
     StatsRow,
     Status,
 )
-from wireproof.protocols.throttr.requests import Get, Purge, Query, Stat
+from wireproof.protocols.throttr.requests import Get, Purge, Query, Set, Stat
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.throttr.model import ABSENT, UNITS, Due, Record, States
 from wireproof.reference_server.throttr.oracle.clauses import clause_of, left_by
@@ -31,6 +31,7 @@ CLAUSES = {
     "STATS": ("THR-STATS-11", "THR-EXPIRY-7", "THR-STATS-11"),
 }
 """Listing -> the clauses that say which keys it has: those that live, none that expired, none that were purged."""
+REFUSED = "THR-RECORD-9"
 CLAMPED = 1 << 63
 """Later instants are not compared: a time point may be limited to 64 bits (TTL-14)."""
 READINGS = (Query, Get, Stat)
@@ -56,6 +57,8 @@ class Records:
         """How the first TTL that shows it was rounded."""
         self._size = profile.variants[variant].sizes["value"]
         self._reports_key_type = profile.name != "7.1.0"
+        self._leaves_set_open = profile.name == "7.1.0"
+        """Whether SET may do what it likes with a key that is there (SET-18, SET-20): then its answer must be true."""
         self._states: dict[bytes, States] = {}
         self._points: dict[bytes, tuple[int, Due]] = {}
         """Key -> (the last time point in LIST, the expiry at that time)."""
@@ -163,7 +166,10 @@ class Records:
         if before is not None and isinstance(request, READINGS):
             changed, refused, kind, when = before
             detail += f", after {changed.NAME} was answered {'00' if refused else '01'}"
-            clause = clause_of(changed, kind) if refused else self._effect(changed, kind, when, reply, held) or clause
+            if refused:
+                clause = REFUSED if self._leaves_set_open and isinstance(changed, Set) else clause_of(changed, kind)
+            else:
+                clause = self._effect(changed, kind, when, reply, held) or clause
         return Disagreement(f"{request.NAME} with {detail}", f"{kinds} > {request.NAME} > {answer}", clause)
 
     def _effect(self, changed: Request, kind: str, when: int, reply: Message, held: States) -> str:
