@@ -47,7 +47,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("info-subscriptions-without-automatic", "TOTAL SUBSCRIPTIONS leaves the automatic ones out.", "INFO-27",
            handlers=info_with(subscriptions=lambda reply, ask: max(reply.subscriptions - 2 * reply.connections, 0))),
     mutant("info-counters-ended-by-decrease", "TOTAL COUNTERS keeps counters that a DECREASE of their TTL ended.",
-           "INFO-22", after("RecordRequests._change_ttl", "due = record.due - span",
+           "EXPIRY-8 INFO-22", after("RecordRequests._change_ttl", "due = record.due - span",
                             "gone = due <= self._state.now and record.key_type == 0",
                             "vars(self._state)['gone'] = vars(self._state).get('gone', 0) + gone"),
            handlers=info_with(counters=lambda reply, ask: reply.counters + vars(ask.state).get("gone", 0))),

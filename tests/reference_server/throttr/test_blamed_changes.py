@@ -79,9 +79,7 @@ def test_what_ended_by_the_time_that_passed_breaks_the_clause_on_expiry() -> Non
 
 
 @pytest.mark.parametrize(("profile", "clause"), [("7.1.0", "RECORD-9"), ("7.3.2", "SET-20")])
-def test_what_a_refused_set_changes_breaks_what_every_refusal_promises_where_set_is_free(
-    profile: str, clause: str
-) -> None:
+def test_what_a_refused_set_changes_breaks_what_every_refusal_promises(profile: str, clause: str) -> None:
     model = DocumentModel(protocol("throttr").profiles[profile], "uint16", tolerance_ns=0, shared=False)
     model.connect("a", Window(0, 0), 1)
     for at, request, reply in ((0, COUNTER, OK), (1, BUFFER, REFUSED)):
