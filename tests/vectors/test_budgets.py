@@ -55,12 +55,18 @@ TIMEOUT = 5.0
 QUICK = {"memory-of-announced-length", "one-client-at-a-time", "waits-for-slow-senders"}
 """Those that every run of the tests finds; the others take longer and are for the night."""
 QUICK_CASES = {"answers-while-others-drip"}
-"""What the servers of every protocol pass in every run of the tests; those of Throttr pass them all."""
+"""What the servers of every protocol pass in every run of the tests."""
+LONG_CASES = {"connections-come-and-go", "refused-and-replaced", "short-lived-records", "unread-pushes"}
+"""What those of Throttr pass at night only; they pass all others in every run of the tests."""
 
 
 def killer(name: str, waste: str) -> tuple[str, str]:
     case, expected = KILLERS[waste]
     return f"budget/{CONNECTIONS[name]}-{case}" if case == "come-and-go" else f"budget/{case}", expected
+
+
+def is_quick(name: str, case: str) -> bool:
+    return case not in LONG_CASES if name == "throttr" else case in QUICK_CASES
 
 
 def hurried(steps: tuple[AnyStep, ...]) -> tuple[AnyStep, ...]:
@@ -135,7 +141,7 @@ def test_a_wasteful_server_is_found_out_and_the_broken_clause_blamed(name: str, 
     [
         pytest.param(
             name, case, PROFILES[name][at % len(PROFILES[name])], id=f"{name}-{case}",
-            marks=() if name == "throttr" or case.removeprefix("budget/") in QUICK_CASES else pytest.mark.nightly,
+            marks=() if is_quick(name, case.removeprefix("budget/")) else pytest.mark.nightly,
         )
         for name, cases in CASES.items()
         for at, case in enumerate(cases)
