@@ -36,6 +36,7 @@ def command(
 ) -> None:
     """Listen at LISTEN, forward to SERVER (tcp://HOST:PORT, unix:///PATH), and judge both sides of PROTOCOL live.
 
+    Port 0 of LISTEN is any that is free; the first line of stdout names it.
     Without PROTOCOL the server is asked for it, as by `wireproof identify`. Nothing that crosses is changed.
     Exit codes: 0 nobody broke the protocol, 1 somebody did, 2 usage.
 
@@ -45,7 +46,7 @@ def command(
     """
     given, listen, server = _places(context, places)
     try:
-        at, to = parse_address(listen), parse_address(server)
+        at, to = parse_address(listen, any_port=True), parse_address(server)
         name = given or _asked(to)
         spoken, warning = asyncio.run(ask_spoken(load_suite(name), to, 2.0, profile, variant))
     except (TargetError, ProbeError) as error:

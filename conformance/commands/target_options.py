@@ -71,8 +71,8 @@ OPTIONS = (
         "listeners",
         multiple=True,
         metavar="NAME=ADDRESS",
-        help="Where the target listens beside its usual address, as tcp://HOST:PORT or unix:///PATH; it declares the "
-        "feature of that name, too.",
+        help="Where the target listens beside its usual address, as tcp://HOST:PORT or unix:///PATH, {data} as in "
+        "its command; it declares the feature of that name, too.",
     ),
     click.option(
         "--tls-ca",
@@ -217,7 +217,12 @@ def listeners_of(options: Mapping[str, Any]) -> Mapping[str, Address]:
     pairs = [text.partition("=") for text in options.get("listeners", ())]
     if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
         raise TargetError(f"--listener: expected NAME=ADDRESS, got {wrong[0]!r}")
-    return {name: parse_address(address) for name, _, address in pairs}
+    found = {name: parse_address(address.replace("unix://{data}", "unix:///{data}")) for name, _, address in pairs}
+    if "{data}" not in str(options.get("target_command")):
+        for name, address in found.items():
+            if "{data}" in address.path:
+                raise TargetError(f"--listener {name}: expected {{data}} in --target-command, too, got none")
+    return found
 
 
 def features_of(options: Mapping[str, Any], suite: Suite, address: Address | None) -> frozenset[str]:

@@ -46,15 +46,18 @@ class Address:
         return f"tcp://[{self.host}]:{self.port}" if ":" in self.host else f"tcp://{self.host}:{self.port}"
 
 
-def parse_address(text: str) -> Address:
-    """Return the address; `TargetError` names what was expected and what came."""
+def parse_address(text: str, *, any_port: bool = False) -> Address:
+    """Return the address; `TargetError` names what was expected and what came.
+
+    `any_port`: of a place to listen at, where port 0 stands for any that is free.
+    """
     expected = f"expected tcp://HOST:PORT or unix:///PATH, got {text!r}"
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as error:
         raise TargetError(f"{expected}: {error}") from None
-    if parts.scheme == "tcp" and parts.hostname and port and not parts.path.strip("/"):
+    if parts.scheme == "tcp" and parts.hostname and (port or (any_port and port == 0)) and not parts.path.strip("/"):
         return Address("tcp", parts.hostname, port)
     if parts.scheme == "unix" and parts.path and not parts.netloc:
         return Address("unix", path=parts.path)

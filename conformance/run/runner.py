@@ -81,7 +81,9 @@ async def play_all(
         limiter=Limiter(settings.jobs),
         process=server,
         tls=settings.tls,
-        listeners=settings.listeners,
+        listeners={
+            name: at if server is None else server.placed(at) for name, at in (settings.listeners or {}).items()
+        },
     )
     scheduler: CaseScheduler
     if server is not None:

@@ -312,3 +312,17 @@ def test_an_authority_that_is_none_is_reported(tmp_path: Path) -> None:
     for path in (tmp_path / "none.pem", tmp_path / "absent.pem"):
         with pytest.raises(TargetError, match=f"--tls-ca: expected certificates \\(PEM\\) in {path}"):
             tls_of({"tls_ca": path})
+
+
+def test_a_listener_may_be_in_the_folder_of_the_server(tmp_path: Path) -> None:
+    serve = module_command("wireproof.reference_server", "namechan", "--port", "{port}", "--data", "{data}")
+    started = ["--target-command", shlex.join([*serve, "--publish-command-socket", "{data}/hook"])]
+    words = ["namechan", "--listener", "hook=unix://{data}/hook", "-k", "hook/create-again", "--out", str(tmp_path)]
+
+    played = CliRunner().invoke(command, [*words, *started])
+    refused = CliRunner().invoke(command, [*words, "--target-command", shlex.join(serve[:-2])])
+
+    assert played.exit_code == 0, played.output
+    assert "unsupported" not in played.stdout
+    assert refused.exit_code == 2
+    assert "--listener hook: expected {data} in --target-command, too, got none" in refused.stderr

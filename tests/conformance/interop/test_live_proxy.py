@@ -100,3 +100,13 @@ def test_what_is_no_protocol_and_two_places_is_reported(words: tuple[str, ...], 
 
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_any_free_port_is_taken_and_named() -> None:
+    with running_server(module_command("wireproof.reference_server", "throttr", "--profile", "7.1.0")) as address:
+        done = CliRunner().invoke(command, ["proxy", "throttr", "tcp://127.0.0.1:0", str(address), "--time", "0.2"])
+
+    assert done.exit_code == 0
+    first = done.stdout.splitlines()[0]
+    assert first.startswith("listening tcp://127.0.0.1:")
+    assert not first.startswith("listening tcp://127.0.0.1:0")
