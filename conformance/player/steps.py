@@ -87,7 +87,7 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
         line.may_be_closed = True
     for verb in step.verbs:
         try:
-            yield from _carried_out(talk, verb, on)
+            yield from _carried_out(talk, verb, on, is_exact=step.exact)
         except Stopped:
             if line is None or line.ended is None:
                 raise
@@ -96,12 +96,12 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
     talk.clause, talk.blame, talk.given, talk.timeout = outer
 
 
-def _carried_out(talk: CaseConnections, verb: Verb, on: str) -> ActionGenerator[None]:
+def _carried_out(talk: CaseConnections, verb: Verb, on: str, *, is_exact: bool) -> ActionGenerator[None]:
     match verb:
         case Send(items):
             return send(talk, items, on)
         case Expect(patterns):
-            return _expect(talk, patterns, on)
+            return _expect(talk, patterns, on, is_exact=is_exact)
         case ExpectPush(patterns):
             return _expect_one_by_one(talk, patterns, on)
         case Observe():
@@ -207,7 +207,9 @@ def _secure(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     yield from talk.secure(line)
 
 
-def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> ActionGenerator[None]:
+def _expect(
+    talk: CaseConnections, patterns: Iterable[PatternItem], on: str, *, is_exact: bool = False
+) -> ActionGenerator[None]:
     line = yield from talk.line(on)
     for values, item in _patterns(talk, patterns):
         talk.symbols.variables.update(values)
@@ -227,8 +229,19 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
                 talk.reply_to = message.NAME
             byte = first_byte(talk.symbols.codec.layout(type(message)), message, problem.field)
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
+        if is_exact:
+            _check_bytes(talk, line, message)
     if not talk.asks_no_more:
         nothing_beyond(talk, line)
+
+
+def _check_bytes(talk: CaseConnections, line: CaseConnection, message: Message) -> None:
+    """Raise `Stopped` for a message whose bytes are others than the encoder writes, though they mean the same."""
+    first, stop = line.codec.span
+    came, wanted = bytes(line.received[first:stop]), talk.symbols.codec.encode(message)
+    if came != wanted:
+        at = next((place for place, pair in enumerate(zip(came, wanted, strict=False)) if pair[0] != pair[1]), 0)
+        raise Stopped(Verdict.FAIL, f"the bytes {describe(wanted)}", describe(came), byte=at)
 
 
 def _pushes(talk: CaseConnections, item: Pattern) -> set[str]:

@@ -256,6 +256,8 @@ class Step(Typed, frozen=True):
     """The target may close the connection before all that is expected came."""
     within: Number | None = None
     """Seconds in which each message that is expected must come, where they are fewer than those of the run."""
+    exact: bool = False
+    """Each message that is expected must be the very bytes that the encoder writes for it."""
 
 
 class StepChoice(Choice, frozen=True, tag=True):

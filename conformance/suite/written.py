@@ -94,7 +94,9 @@ def _step(step: Step) -> dict[str, Node]:
     }
     beside["given"] = step.given or None
     found.update({name: one for name, one in beside.items() if one is not None})
-    return {**found, **({"or_closed": True} if step.or_closed else {})}
+    for name in ("or_closed", "exact"):
+        found.update({name: True} if getattr(step, name) else {})
+    return found
 
 
 def _one_or_many(items: Iterable[Node]) -> Node:

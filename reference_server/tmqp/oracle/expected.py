@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from wireproof.protocols.messages import Message
@@ -23,18 +23,27 @@ __all__ = [
     "Shape",
     "Spelled",
     "as_text",
-    "broken_clause",
 ]
 
 
 class Made:
     """Bytes that the server may choose: unknown until they are first seen."""
 
-    __slots__ = ("other_than", "value")
+    __slots__ = ("taken", "value")
 
-    def __init__(self, value: bytes | None = None, *, other_than: bytes = b"") -> None:
-        """`other_than` is taken: what the server makes is something else."""
-        self.value, self.other_than = value, other_than
+    def __init__(self, value: bytes | None = None, *, taken: set[bytes] | None = None) -> None:
+        """`taken`: what the server makes is something else, and is taken then."""
+        self.value, self.taken = value, set() if taken is None else taken
+
+    def may_be(self, got: object) -> bool:
+        """Say whether these are the bytes, or may be them as far as is known."""
+        return got == self.value if self.value is not None else got != b"" and got not in self.taken
+
+    def learn(self, value: bytes) -> None:
+        """Know them from now on."""
+        if self.value is None:
+            self.value = value
+            self.taken.add(value)
 
     def __repr__(self) -> str:
         """Return the value, or that it is free."""
@@ -86,6 +95,11 @@ class Headers:
         left = iter(there)
         return all(any(one == wanted for one in left) for wanted in self.wanted)
 
+    def first_differing(self, got: object) -> bytes:
+        """Return the name, in lower case, of the first header that is not as wanted; nothing where others are there."""
+        there = [(one.name.lower(), one.value) for one in got if isinstance(one, Header)]  # type: ignore[attr-defined]
+        return next((one[0] for one in self.wanted if one not in there), b"")
+
     def __repr__(self) -> str:
         """Return the headers."""
         return repr(self.wanted)
@@ -122,10 +136,10 @@ class Body:
         """Say whether an object has the members."""
         return not any(self._differing(found))
 
-    def broken_clause(self, got: object) -> str | None:
-        """Return the clause about the first member that differs; None for one that has none of its own."""
+    def first_differing(self, got: object) -> str:
+        """Return the first member that differs; nothing where it is no object."""
         found = _read(got)
-        return OF_MEMBERS.get(next(self._differing(found), "")) if isinstance(found, dict) else None
+        return next(self._differing(found), "") if isinstance(found, dict) else ""
 
     def _differing(self, found: Mapping[str, object]) -> Iterator[str]:
         for name, wanted in self.members.items():
@@ -180,9 +194,7 @@ def _is_like(wanted: object, got: object) -> bool:
     if isinstance(wanted, Numbers):
         return wanted(got)
     if isinstance(wanted, Made):
-        return (
-            got not in ("", None, as_text(wanted.other_than)) if wanted.value is None else got == as_text(wanted.value)
-        )
+        return got == as_text(wanted.value) if wanted.value is not None else got not in ("", None)
     if wanted == "" and got is None:
         return True  # what a client does not send is null, or made up
     if isinstance(wanted, str) and isinstance(got, str):
@@ -192,7 +204,7 @@ def _is_like(wanted: object, got: object) -> bool:
 
 def _fits(wanted: object, got: object) -> bool:
     if isinstance(wanted, Made):
-        return got not in (b"", wanted.other_than) if wanted.value is None else got == wanted.value
+        return wanted.may_be(got)
     if isinstance(wanted, frozenset):
         return got in wanted
     return bool(wanted(got)) if callable(wanted) else got == wanted
@@ -218,8 +230,8 @@ class Shape:
     def learn(self, message: Message) -> None:
         """Take from a message what the server chose."""
         for name, wanted in self.fields.items():
-            if isinstance(wanted, Made) and wanted.value is None:
-                wanted.value = getattr(message, name)
+            if isinstance(wanted, Made):
+                wanted.learn(getattr(message, name))
 
     def __repr__(self) -> str:
         """Return the kind and its fields."""
@@ -237,6 +249,8 @@ class Expected:
     is_certain: bool = True
     queue: object = None
     """The queue that it is about."""
+    of_fields: Mapping[str, str] = field(default_factory=dict)
+    """Field -> the clause that is broken where it differs, where that is another than for other such messages."""
 
     def fits(self, message: Message) -> bool:
         """Say whether a message is one of the shapes."""
@@ -249,62 +263,3 @@ class Expected:
     def __repr__(self) -> str:
         """Return the shapes."""
         return " or ".join(map(repr, self.shapes))
-
-
-OF_FIELDS = {
-    **{("MESSAGE", name): "TMQP-MESSAGE-1" for name in ("id", "target", "content_type", "headers", "payload")},
-    ("MESSAGE", "source"): "TMQP-MESSAGE-2",
-    ("MESSAGE", "one_delivery"): "TMQP-MESSAGE-3",
-    ("MESSAGE", "pending_ack"): "TMQP-MESSAGE-4",
-    ("MESSAGE", "pending_response"): "TMQP-PRODUCE-6",
-    ("MESSAGE", "ttl"): "TMQP-TTL-2",
-    ("DIRECT", "source"): "TMQP-SOURCE-1",
-    ("DIRECT", "target"): "TMQP-SEND_DIRECT-2",
-    ("DIRECT", "ttl"): "TMQP-TTL-2",
-    ("DIRECT", "headers"): "TMQP-HEADER-3",
-    ("RESPONSE", "source"): "TMQP-RESPONSE-1",
-    ("RESPONSE", "target"): "TMQP-RESPONSE-2",
-    ("RESPONSE", "one_delivery"): "TMQP-RESPONSE-8",
-    ("RESPONSE", "high_priority"): "TMQP-RESPONSE-8",
-    ("NOTIFICATION", "target"): "TMQP-NOTIFICATION-1",
-    ("NOTIFICATION", "content_type"): "TMQP-NOTIFICATION-1",
-}
-"""Message and field -> the clause that fixes it, where that is another than what the message is expected by."""
-OF_MEMBERS = {
-    **dict.fromkeys(("Messages", "PriorityMessages", "Status"), "TMQP-QUEUE_INFO-3"),
-    **dict.fromkeys(("ReceivedMessages", "SentMessages", "Deliveries", "Acks", "NegativeAcks"), "TMQP-QUEUE_INFO-5"),
-    "TimeoutMessages": "TMQP-QUEUE_INFO-6",
-}
-"""Member of QUEUE_INFORMATION -> the clause that fixes it."""
-INFORMED = "TMQP-QUEUE_INFO-1"
-SURPLUS = {"NOTIFICATION": "TMQP-EVENT-2", "CONFIRMATION": "TMQP-PRODUCE-7"}
-"""Message -> the clause that is broken where none was to come."""
-PULLED = "TMQP-PULL-"
-"""Begins the clauses of what a pull is answered: they fix its headers, too."""
-
-
-def broken_clause(due: Sequence[Expected], message: Message) -> str | None:
-    """Return the clause that a message breaks that nothing explains; None for one that is like nothing expected.
-
-    It is compared with what is most like it of all that must come: in the wrong order, with one wrong field, or of
-    another kind.
-    """
-    found: list[tuple[int, str]] = []
-    for one in due:
-        for shape in one.shapes if one.is_certain else ():
-            if type(message) is not shape.kind:
-                continue
-            wrong = shape.differing(message)
-            own = one.clause.startswith(PULLED) and wrong and wrong[0] == "headers"
-            clause = OF_FIELDS.get((message.NAME, wrong[0]), one.clause) if wrong else "TMQP-MESSAGE-5"
-            body = shape.fields.get("payload")
-            if wrong[:1] == ["payload"] and isinstance(body, Body) and clause == INFORMED:
-                clause = body.broken_clause(getattr(message, "payload", b"")) or clause
-            found.append((len(wrong), one.clause if own else clause))
-    if found:
-        return min(found, key=lambda one: one[0])[1]
-    id_ = getattr(message, "id", None)
-    like = (
-        one.clause for one in due if one.is_certain and any(id_ == shape.fields.get("id", b"") for shape in one.shapes)
-    )
-    return next(like, SURPLUS.get(message.NAME))

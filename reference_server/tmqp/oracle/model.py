@@ -20,8 +20,9 @@ from wireproof.protocols.tmqp.requests import Hello, Operation, Ping, Protocol, 
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.tmqp.options import OPTIONS
+from wireproof.reference_server.tmqp.oracle.broken import broken_clause
 from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
-from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape, broken_clause
+from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
 from wireproof.reference_server.tmqp.oracle.notices import OF_SERVERS, Notices
 from wireproof.reference_server.tmqp.oracle.operations import ModelOperations
 from wireproof.reference_server.tmqp.oracle.timed import Times
@@ -136,6 +137,7 @@ class DocumentModel:
             return
         if line.client is not None:
             line.last_input, line.is_pinged = world.now, False
+        world.ids.add(getattr(request, "id", b""))
         if isinstance(request, Protocol):
             self._protocol(line, request)
             return
@@ -190,7 +192,7 @@ class DocumentModel:
             line.asked = f"TMQP-{request.NAME}-1" if type(request) is not Operation else ""
             if not request.id and self._world.rules.gives_ids:
                 self._world.is_lost |= isinstance(request, Pull)  # its id would be within headers
-                request = replace(request, id=Made(), pending_response=0)
+                request = replace(request, id=Made(taken=self._world.ids), pending_response=0)
             self._handlers[type(request)](client, request)
 
     def _hello(self, line: Line, request: Hello) -> None:
@@ -277,9 +279,8 @@ class DocumentModel:
                 message = line.surplus[0]
                 due = self.due_message(line.name)
                 wanted = f"; expected {due}" if due else ""
-                return Disagreement(
-                    f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", broken_clause(line.due, message)
-                )
+                clause = broken_clause(self._world, line, message)
+                return Disagreement(f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", clause)
         return None
 
     def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:

@@ -109,7 +109,7 @@ class Traffic:
         is_asked = bool(request.pending_ack or not self._world.rules.acknowledges_when_asked) and bool(request.id)
         id_ = _id_of(request)
         if not request.id and queue.options["UseMessageId"]:
-            id_, request = Made(), replace(request, pending_response=0)
+            id_, request = Made(taken=self._world.ids), replace(request, pending_response=0)
         item = Item(request, id_, client, is_asked, relayed_ttl(request), self._world.now)
         if queue.delivery == "refuse":
             self._deliveries.confirm(queue, item, nack=True)
@@ -138,7 +138,8 @@ class Traffic:
             frame = replace(request, headers=rest, pending_ack=0)
             if self._world.rules.addresses_copies:
                 frame = replace(frame, target=queue.channel.name, content_type=queue.number)
-            made = Made(id_ or None, other_than=request.id)
+            made = Made(id_ or None, taken=self._world.ids)
+            self._world.ids.add(id_ or b"")
             is_asked = not self._world.rules.acknowledges_when_asked
             item = Item(frame, made, client, is_asked, DEFAULT_TTL, self._world.now, is_copy=True)
             self._notices.message(queue, item)
@@ -270,6 +271,7 @@ class Traffic:
         kind: type[ReplyFrame] | type[PushFrame],
         clause: str,
         certain: bool = True,
+        of_fields: Mapping[str, str] | None = None,
     ) -> None:
         """Expect that clients get what a client sent."""
         fields = {name: value for name, value in asdict(request).items() if name in kind.__struct_fields__}
@@ -279,19 +281,22 @@ class Traffic:
             for name in ("ttl", *(() if kind is DirectMessage else FLAGS)):
                 del fields[name]
         for one in receivers:
-            self._world.expect(one, clause, Shape(kind, fields), is_certain=certain)
+            self._world.expect(one, clause, Shape(kind, fields), is_certain=certain, of_fields=of_fields)
 
     def _send_direct(self, client: ModelClient, request: RequestFrame) -> None:
         target, world = request.target, self._world
         if not target:
             return
         receivers = self._receivers(target)
+        meant = 1
         for prefix, field in ((b"@name:", "name"), (b"@type:", "type")):
             if target.startswith(prefix):
                 receivers = [one for one in world.clients if getattr(one, field) == target[len(prefix) :]]
+                meant = 3 if request.one_delivery else 2
         if request.one_delivery:
             receivers = receivers[:1]
-        self._relay(client, receivers, request, DirectMessage, "TMQP-SEND_DIRECT-1")
+        relayed = dict.fromkeys((*FLAGS, "id", "content_type", "payload"), "TMQP-SEND_DIRECT-1")
+        self._relay(client, receivers, request, DirectMessage, f"TMQP-SEND_DIRECT-{meant}", of_fields=relayed)
         if not receivers and request.id:
             common = {"id": request.id, "source": b""}
             answer = Shape(Response, {**common, "content_type": ResultCode.NOT_FOUND})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message
@@ -211,6 +211,8 @@ class World:
     subscriptions: list[tuple[Key, ModelClient]] = field(default_factory=list)
     most_subscriptions: int | None = None
     """Those that a client may have; None where none has as many."""
+    ids: set[bytes] = field(default_factory=set)
+    """Ids of messages that were sent, or made by the server: it makes each once."""
     remove: Callable[[ModelChannel], None] | None = None
     """Removes a channel with its queues."""
     end: Callable[[ModelClient, str], None] | None = None
@@ -269,12 +271,14 @@ class World:
         queue: ModelQueue | None = None,
         is_certain: bool = True,
         is_ordered: bool = True,
+        of_fields: Mapping[str, str] | None = None,
     ) -> None:
         """Expect that a client gets a message, one of some shapes; with a queue, in its order."""
         if client.is_gone:
             return
         certain = is_certain and not self.is_lost and not (queue is not None and queue.is_vague)
-        client.line.expect(Expected(shapes, clause, queue if is_ordered else None, certain, queue))
+        stream = queue if is_ordered else None
+        client.line.expect(Expected(shapes, clause, stream, certain, queue, of_fields or {}))
 
     def is_free(self, line: Line, message: Message) -> bool:
         """Say whether a message may come at any time as far as the model knows."""
