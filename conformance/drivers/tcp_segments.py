@@ -47,10 +47,10 @@ class Cuts:
     async def leave(self, transport: asyncio.Transport, pause: float) -> None:
         """Wait, bounded, until what was written has left; `pause` seconds at least. A closing transport has no cuts."""
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        began, sock = loop.time(), transport.get_extra_info("socket")
         await asyncio.sleep(pause)
         while not transport.is_closing():
-            late, state = loop.time() - began, send_state(transport.get_extra_info("socket"))
+            late, state = loop.time() - began, send_state(sock)
             left = state is not None and state.sent and not transport.get_write_buffer_size()
             if state is None or late >= LEAVING or (left and (state.acknowledged or late >= ACKNOWLEDGING)):
                 self.asked += 1

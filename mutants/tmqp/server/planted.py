@@ -48,6 +48,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("receivers-of-the-first", "Whom a binding means is looked up when it is used first.", "ROUTE-1",
            edit("Routing._is_served", "found = receivers(state, target, only_first=False)", "known = vars(self).setdefault('known', {})",
                 "found = known[target] = known.get(target) or receivers(state, target, only_first=False)")),
+    mutant("star-lists-none", "The filter * lists what is called so.", "LIST_CHANNELS-2 LIST_CLIENTS-1",
+           edit("headers.filtered", "if not wanted or wanted == ANY:", "if wanted == ANY:", "    return name == ANY", "if not wanted:"), profiles=DOC),
     mutant("request-to-one", "A message to a type that asks for a response goes to one client.", "SEND_DIRECT-2",
            edit("Direct.send_direct", "only_first=bool(request.one_delivery)", "only_first=bool(request.one_delivery or (request.pending_response and request.target.startswith(BY_TYPE)))")),
 )  # fmt: skip

@@ -35,10 +35,12 @@ class Times:
 
     def passed(self, now: int) -> None:
         """Let everything happen that is due for certain, the earliest first; the rest makes its queue uncertain."""
-        while (found := min((one for one in self._due() if one[1] <= now), key=_instant, default=None)) is not None:
+        due = [*self._due()]
+        while (found := min((one for one in due if one[1] <= now), key=_instant, default=None)) is not None:
             self._world.now = max(self._world.now, found[0])
             found[3]()
-        for early, _, queue, _ in self._due():
+            due = [*self._due()]
+        for early, _, queue, _ in due:
             if early <= now and queue is not None:
                 queue.is_vague = True
                 self._world.settle(queue.channel)
