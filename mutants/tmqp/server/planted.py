@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import edit, first
+from wireproof.mutants.edits import around, edit, first
 from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
@@ -48,6 +48,37 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("receivers-of-the-first", "Whom a binding means is looked up when it is used first.", "ROUTE-1",
            edit("Routing._is_served", "found = receivers(state, target, only_first=False)", "known = vars(self).setdefault('known', {})",
                 "found = known[target] = known.get(target) or receivers(state, target, only_first=False)")),
+    mutant("responses-keep-their-hops", "A response of a client is relayed with the TTL that it came with.", "TTL-2",
+           edit("Direct.respond", "relayed(Response, request, session.known.id, self._state)", "replace(relayed(Response, request, session.known.id, self._state), ttl=request.ttl)")),
+    mutant("two-turns", "A member that left and joined again has two turns of ROUND_ROBIN.", "ROUND_ROBIN-1 ROUND_ROBIN-3 LEAVE-1",
+           first("channel.Channel.join", "if client not in self.members: self.__dict__.setdefault('ring', []).append(client)"),
+           edit("queue.Queue._receivers", "if self.settings.status is QueueStatus.ROUND_ROBIN and members:", "if self.settings.status is QueueStatus.ROUND_ROBIN and members:",
+                "    members = [one for one in self.channel.ring if one in members]")),
+    mutant("turns-by-publisher", "A router with Round Robin has a turn for each publisher.", "ROUTE-3",
+           edit("Routing.route", "served: list[BindingEntry] = []", "served: list[BindingEntry] = []", "if router is not None: router.who = session.known"),
+           edit("Router.tried", "turn, self._turn = self._turn % len(self.bindings), self._turn + 1", "turns = vars(self).setdefault('turns', {})",
+                "turn = turns.get(self.who, 0) % len(self.bindings)", "turns[self.who] = turn + 1")),
+    mutant("permission-of-the-id", "Who connects with the id of a client that has gone has its permission.", "RESPONSE-9",
+           around("Handshake._client", "made = self.correct__client(request, now)",
+                  "made.is_admin = vars(self._state).setdefault('cached', {}).setdefault(made.id, made.is_admin)", "return made")),
+    mutant("payload-before-header", "DELETE_QUEUE and QUEUE_INFO read the payload where it has two bytes, whatever the header Queue-Id says.", "DELETE_QUEUE-1 QUEUE_INFO-1",
+           edit("QueueOperations._found", "given = header(request.headers, QUEUE_ID)", "given = header(request.headers, QUEUE_ID) if not by_payload or len(request.payload) != 2 else None"), profiles=DOC),
+    mutant("begins-in-any-case", "The filters x* and *x do not regard case.", "LIST_CHANNELS-3",
+           edit("Operations.list_channels", "filtered(wanted, one.name)", "filtered(wanted.lower(), one.name.lower())"), profiles=RELEASED),
+    mutant("stopped-for-ever", "A queue that was STOPPED refuses messages in any later state.", "UPDATE_QUEUE-1 PRODUCE-1 PRODUCE-3",
+           edit("queue.Queue.change", "self.settings = settings", "self.was = vars(self).get('was') or QueueStatus.STOPPED in (settings.status, self.settings.status)", "self.settings = settings"),
+           edit("Pushing._refused", "if settings.status is QueueStatus.STOPPED:", "if settings.status is QueueStatus.STOPPED or vars(queue).get('was'):")),
+    mutant("ghosts-are-sent-to", "When the connections of all members have ended, a message of a PUSH queue is not stored.", "PUSH-2 ROBUSTNESS-2",
+           edit("TmqpSession.connection_lost", "channels.leave(channel, client)", "channels.leave(channel, client)", "channel.ghost = not channel.members"),
+           first("channel.Channel.join", "self.ghost = False"),
+           edit("queue.Queue._may_send", "bool(self.channel.members)", "bool(self.channel.members or (vars(self.channel).get('ghost') and self.settings.status is QueueStatus.PUSH))")),
+    mutant("options-need-a-channel", "CREATE_QUEUE that creates the channel drops the options.", "CREATE_QUEUE-5 CREATE_QUEUE-4",
+           edit("QueueOperations.create_queue", "channel = channel or self._channels.create(request.target, state.settings)",
+                "settings = state.settings.queues if channel is None else settings", "channel = channel or self._channels.create(request.target, state.settings)")),
+    mutant("joined-by-spelling", "A client that joins a channel in two spellings gets each message twice.", "JOIN-2",
+           edit("Operations.join", "if client not in channel.members:", "vars(channel).setdefault('spelt', {}).setdefault(client, set()).add(request.target)", "if client not in channel.members:"),
+           first("channel.Channel.leave", "vars(self).get('spelt', {}).pop(client, None)"),
+           edit("queue.Queue._receivers", "else list(members)", "else [one for one in members for _ in vars(self.channel).get('spelt', {}).get(one, '1')]")),
     mutant("star-lists-none", "The filter * lists what is called so.", "LIST_CHANNELS-2 LIST_CLIENTS-1",
            edit("headers.filtered", "if not wanted or wanted == ANY:", "if wanted == ANY:", "    return name == ANY", "if not wanted:"), profiles=DOC),
     mutant("request-to-one", "A message to a type that asks for a response goes to one client.", "SEND_DIRECT-2",

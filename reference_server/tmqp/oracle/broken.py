@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from wireproof.protocols.messages import Message
-from wireproof.protocols.tmqp.enums import QueueStatus
-from wireproof.protocols.tmqp.replies import Confirmation, DirectMessage, Notification, QueueMessage
-from wireproof.reference_server.tmqp.oracle.expected import Body, Expected, Headers, Made, Shape
+from wireproof.protocols.tmqp.enums import QueueStatus, ResultCode
+from wireproof.protocols.tmqp.replies import Confirmation, DirectMessage, Notification, QueueMessage, Response
+from wireproof.reference_server.tmqp.oracle.expected import Body, Expected, Headers, Made, Refusal, Shape
 from wireproof.reference_server.tmqp.oracle.world import Line, ModelQueue, World
 
 __all__ = ["broken_clause"]
@@ -63,6 +63,7 @@ OF_EVENTS = {
 }
 """Event -> the clause that says what it is told of."""
 MESSAGE_ORDER = "TMQP-MESSAGE-5"
+TAKEN = "TMQP-PRODUCE-1"
 SILENT = {
     QueueStatus.PULL: "TMQP-PULL-1",
     QueueStatus.PAUSED: "TMQP-PAUSED-1",
@@ -88,8 +89,15 @@ def broken_clause(world: World, line: Line, message: Message) -> str | None:
     if found:
         return min(found, key=lambda one: one[0])[1]
     id_ = getattr(message, "id", None)
-    like = (one.clause for one in certain if id_ and any(_has_id(shape, id_) for shape in one.shapes))
-    return next(like, None) or _forbidding(world, line, message)
+    like = next((one for one in certain if id_ and any(_has_id(shape, id_) for shape in one.shapes)), None)
+    if like is None:
+        return _forbidding(world, line, message)
+    return TAKEN if like.queue is not None and _is_refusal(message) else like.clause
+
+
+def _is_refusal(message: Message) -> bool:
+    """Say whether the server says that it did not do what was asked."""
+    return isinstance(message, Response) and not message.source and message.content_type != ResultCode.OK
 
 
 def _is_alike(shape: Shape, message: Message) -> bool:
@@ -113,6 +121,8 @@ def _of_field(world: World, one: Expected, shape: Shape, message: Message, name:
         header = wanted.first_differing(got)
         count = "TMQP-PULL-4" if world.rules.counts_what_there_is else "TMQP-PULL-5"
         return count if header == b"count" else OF_HEADERS.get(header, one.clause)
+    if isinstance(wanted, Refusal) and not wanted.fails and one.queue is not None:
+        return TAKEN
     return one.of_fields.get(name) or OF_FIELDS.get((message.NAME, name), one.clause)
 
 
@@ -143,7 +153,9 @@ def _of_message(world: World, line: Line, message: QueueMessage) -> str | None:
     queue = channel.queues.get(message.content_type)
     if queue is None:
         return "TMQP-DELETE_QUEUE-1"
-    return "TMQP-LEAVE-1" if line.client not in channel.members else _of_member(queue)
+    if line.client not in channel.members:
+        return "TMQP-LEAVE-1"
+    return _of_member(queue) or ("TMQP-JOIN-2" if line.client in channel.again else None)
 
 
 def _of_member(queue: ModelQueue) -> str | None:

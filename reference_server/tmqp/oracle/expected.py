@@ -109,16 +109,16 @@ class Refusal:
     """Headers that say whether something failed: with Nack-Reason, or without."""
 
     def __init__(self, *, fails: bool) -> None:
-        self._fails = fails
+        self.fails = fails
 
     def __call__(self, got: object) -> bool:
         """Say whether headers say so."""
         there = any(one.name.lower() == b"nack-reason" for one in got)  # type: ignore[attr-defined]
-        return there == self._fails
+        return there == self.fails
 
     def __repr__(self) -> str:
         """Return what is wanted."""
-        return "a Nack-Reason" if self._fails else "no Nack-Reason"
+        return "a Nack-Reason" if self.fails else "no Nack-Reason"
 
 
 @dataclass(frozen=True)

@@ -215,7 +215,9 @@ class ModelOperations:
             return
         limit = int(str(channel.options.get("ClientLimit", 0)))
         is_member = client in channel.members
-        if not is_member:
+        if is_member:
+            channel.again.add(client)
+        else:
             if 0 < limit <= len(channel.members):
                 self._expect_answer(client, request, ResultCode.LIMIT_EXCEEDED, clause=4)
                 return

@@ -180,6 +180,8 @@ class ModelChannel:
     queues: dict[int, ModelQueue] = field(default_factory=dict)
     is_used: bool = False
     """Whether it has had a member or a stored message."""
+    again: set[ModelClient] = field(default_factory=set)
+    """Who joined once more while it was a member."""
 
     @property
     def key(self) -> bytes:
