@@ -9,7 +9,9 @@ from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import StepEvent
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.written import as_written
+from wireproof.protocols import protocol
 
 QUERY_REPLY = bytes.fromhex("01 0700 04 3b00")
 PUSH = bytes.fromhex("03 0100 70")
@@ -208,3 +210,16 @@ def test_what_is_expected_may_have_to_come_sooner_than_the_run_waits() -> None:
     assert play(step, reads=[b"\0"]).verdict is Verdict.PASS
     assert play(step).got == "nothing in 0.5 s"
     assert play({**step, "within": 60}).got == "nothing in 2 s"
+
+
+def test_an_answer_may_have_to_be_the_bytes_that_the_encoder_writes() -> None:
+    symbols = Symbols(protocol("tmqp"), "doc", "standard", case="made/up", namespace="t", variables={})
+    ping = {"send": "PING", "expect": "PONG", "exact": True}
+    steps = {"send": ["PROTOCOL", {"HELLO": {"payload": "x"}}], "expect": "PROTOCOL_REPLY"}, ping
+    pongs = [bytes.fromhex(one) for one in ("8aff000000000000", "0a10000000000000")]
+
+    right, wrong = (play(*steps, reads=[b"TMQP/2.0", pong], symbols=symbols) for pong in pongs)
+    free = play(steps[0], {**ping, "exact": False}, reads=[b"TMQP/2.0", pongs[1]], symbols=symbols)
+
+    assert (right.verdict, free.verdict) == (Verdict.PASS, Verdict.PASS)
+    assert (wrong.verdict, wrong.got) == (Verdict.FAIL, "0a10000000000000")

@@ -210,6 +210,20 @@ def test_a_wrong_server_disagrees(mutant: str) -> None:
     assert error.value.clause is None or error.value.clause.startswith("TMQP-")
 
 
+MADE = CreateQueue(**ASK, target=b"c", headers=ONE, payload=b'{"Status":1,"MessageDeliveryHandler":"just-allow"}')
+
+
+def test_a_message_that_nobody_was_to_get_is_told_as_what_forbids_it() -> None:
+    watches = Subscribe(target=b"QueueCreated", content_type=1, headers=(Header(b"Channel-Name", b"c"),))
+    steps = on("a", MADE), on("b", watches), on("a", MADE)
+    do(checked(), steps)
+
+    with pytest.raises(InvariantError) as error:
+        do(checked("queue-created-in-vain"), steps)
+
+    assert error.value.clause == "TMQP-NOTIFICATION-5"
+
+
 def test_messages_of_a_queue_have_an_order_and_other_answers_have_none() -> None:
     found = checked()
     do(found, (on("a", *STORED, pulled(LIFO)),))
