@@ -6,7 +6,9 @@ loaded. Nothing here knows a protocol, a profile's bytes or a socket.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -64,6 +66,28 @@ def load_suite(protocol: str, *, triples: bool = False) -> Suite:
 
     With `triples`, also the cases that hold every three values of its combinations: thousands, which take a second.
     """
+    with _collector_paused():
+        return _loaded(protocol, triples=triples)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Collect no garbage meanwhile, and look for none later in what is there by then: a suite stays for good.
+
+    A suite is half a million objects, none of them garbage; to go through them again and again takes longer than to
+    read them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
+
+
+def _loaded(protocol: str, *, triples: bool) -> Suite:
     folder = vectors_root() / protocol
     if not (folder / "cases").is_dir():
         raise CaseError(f"{folder}: no folder of cases for {protocol!r}")
