@@ -20,7 +20,7 @@ from wireproof.protocols import LocalProtocolError, Request, protocol
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Kind, Raw, UInt, is_bytes
 
-__all__ = ["RequestDrawing"]
+__all__ = ["RequestDrawing", "in_other_case", "rows_of"]
 
 SIGNS = b"ab/ab/a+#b/a\0ab/"
 """The bytes of drawn names: few letters, and what protocols treat specially."""
@@ -163,14 +163,32 @@ class RequestDrawing:
         return made * (1 + self.byte() % DEPTH) if which % 16 == 5 else made
 
 
+def rows_of(request: Request) -> dict[str, tuple[Any, ...]]:
+    """Return the fields of a request that hold rows, such as headers, with these; none where it has none."""
+    found = {name: getattr(request, name) for name in request.__struct_fields__}
+    return {name: rows for name, rows in found.items() if isinstance(rows, tuple) and rows}
+
+
+def in_other_case(request: Request) -> Request:
+    """Return a request whose rows have all their texts in the other case."""
+    changed = {}
+    for name, rows in rows_of(request).items():
+        for which in range(sum(map(len, map(_texts, rows)))):
+            rows = _in_other_case(rows, which)
+        changed[name] = rows
+    made: Request = msgspec.structs.replace(request, **changed)
+    return made
+
+
+def _texts(row: Any) -> dict[str, bytes]:
+    """Return the texts of a row by the names of their fields."""
+    found = {name: getattr(row, name) for name in getattr(row, "__struct_fields__", ())}
+    return {name: value for name, value in found.items() if isinstance(value, bytes)}
+
+
 def _in_other_case(rows: tuple[Any, ...], which: int) -> tuple[Any, ...]:
     """Return rows of which one has a text with capitals where it had small letters, and the other way round."""
-    texts = [
-        (at, name)
-        for at, row in enumerate(rows)
-        for name in getattr(row, "__struct_fields__", ())
-        if isinstance(getattr(row, name), bytes)
-    ]
+    texts = [(at, name) for at, row in enumerate(rows) for name in _texts(row)]
     if not texts:
         return rows
     at, name = texts[which % len(texts)]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
 from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
-from wireproof.fuzz.drawn_requests import RequestDrawing
+from wireproof.fuzz.drawn_requests import RequestDrawing, in_other_case, rows_of
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError
@@ -62,7 +62,7 @@ SMALL = 0x40
 MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
 IS_SMALL = "the server has low limits and does little at a time"
-LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST = 1, 2, 3, 4, 5, 6
+LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST, OTHER_CASE = 1, 2, 3, 4, 5, 6, 7
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
 IN_PARTS = 3
 """Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
@@ -291,6 +291,8 @@ def _replay(found: StoreCheck, steps: StepReader) -> None:
         if isinstance(step, RequestStep):
             step = with_ids(step, found.known_ids, codec)
             step = steps.changed(step) if how == CHANGED else step
+            if how == OTHER_CASE:
+                step = RequestStep(step.connection, tuple(map(in_other_case, step.requests)))
             steps.drawing.note(step.requests)
         for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
             found.do(step)
@@ -341,6 +343,8 @@ def seeds(name: str) -> Iterator[bytes]:
         for at, steps in enumerate(conversation_steps(context.name, context.profile, context.variant)):
             head = bytes([RECORDED | number | _small(at + number)]) + at.to_bytes(2, "little")
             yield head
+            if any(rows_of(one) for step in steps[1:] if isinstance(step, RequestStep) for one in step.requests):
+                yield head + bytes([0, *[OTHER_CASE] * (len(steps) - 1)])
             if keeps_anything(name):  # before the last step, and with room for more after it
                 yield head + bytes(len(steps) - 1) + bytes([KILLED_FIRST - at % 2])
             if (at + number) % len(contexts(name)) == 0:

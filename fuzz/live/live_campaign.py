@@ -64,8 +64,8 @@ SAMPLE = 32
 """The idle process is measured after so many plays, as long as that takes no more than `SAMPLING` of the time."""
 SAMPLING, RESTARTING = 0.02, 0.03
 """Shares of the time: for measurements of the idle process, and for restarts that empty the server."""
-FIRST_SAMPLES = 1.0
-"""Seconds of measurements of the idle process that need not be earned: a run of a few seconds measures, too."""
+FIRST_SAMPLES, FIRST_ATTRIBUTIONS = 1.0, 10.0
+"""Seconds of measurements of the idle process, and of attributions, that need not be earned: a short run has some."""
 REST = 256
 """Plays after which a server that we started is restarted, as long as that takes no more than `RESTARTING`."""
 LARGE = 1 << 20
@@ -75,6 +75,7 @@ DRAWS, MEETING = 16, 0.03
 """How often a script is drawn again that would meet a known death, and the share of these that are played."""
 MOST_SHRINKING = 0.1
 """Most of the time of a run that one reduction takes."""
+ATTRIBUTING, BRIEF = 0.3, 1.0  # share of the time of all attributions, and seconds of a reduction beyond that
 PIPELINED = 0.4
 """Share of plays that send their requests without waiting for replies, where no request depends on a reply."""
 COVERING = 0.5
@@ -178,6 +179,7 @@ class Campaign:
         self._applied: list[str] = []
         """The mutators that made the script that is played."""
         self._sampling, self._restarting = Allowance(SAMPLING, FIRST_SAMPLES), Allowance(RESTARTING)
+        self._attributing = Allowance(ATTRIBUTING, FIRST_ATTRIBUTIONS)
         self._unmeasured = 0
         """Plays since the idle process was measured last."""
         self._apart: set[tuple[str, str]] = set()
@@ -324,7 +326,8 @@ class Campaign:
         if times >= MOST_SUSPICIONS:
             return None
         restarts = self._live.restarts
-        what = Attribution(self._live, suspicion, seconds=self._shrink_s()).of(list(self._recent))
+        with self._attributing.spending():
+            what = Attribution(self._live, suspicion, seconds=self._shrink_s()).of(list(self._recent))
         self._live.restarts = restarts
         believed = what.seen > 0 or suspicion.oracle == "the process stays"
         self._known[suspicion.key] = MOST_SUSPICIONS if believed and not suspicion.is_wordless else times + 1
@@ -357,8 +360,8 @@ class Campaign:
 
     def _shrink_s(self) -> float:
         """Return the seconds to reduce a script: less where the run is short, so that others are found, too."""
-        share = MOST_SHRINKING * self._limits.seconds
-        return min(self._limits.shrink_s, max(share, 1.0)) if share else self._limits.shrink_s
+        share = MOST_SHRINKING * self._limits.seconds if self._attributing.permits else BRIEF
+        return min(self._limits.shrink_s, max(share, BRIEF)) if self._limits.seconds else self._limits.shrink_s
 
     def _restart_if_needed(self, play: Play) -> None:
         if play.death is not None and self._recent:

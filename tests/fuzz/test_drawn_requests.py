@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz.planting import plant
+from wireproof.fuzz.conversation_steps import conversation_steps
 from wireproof.fuzz.drawn_requests import KEPT, RequestDrawing
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.store_input import RECORDED, check
+from wireproof.fuzz.store_input import OTHER_CASE, RECORDED, check, contexts, seeds
+from wireproof.fuzz.store_steps import describe_step
 from wireproof.protocols import Request
 from wireproof.protocols.tmqp.frames import Header
 from wireproof.protocols.tmqp.requests import Produce
+from wireproof.reference_server.tmqp.messaging import Pulled
 
 
 @pytest.mark.parametrize(("name", "field"), [("tmqp", "target"), ("psrt", "topics"), ("namechan", "topic")])
@@ -47,3 +52,16 @@ def test_a_header_is_also_drawn_in_the_other_case() -> None:
         made.update(changed.headers)  # type: ignore[attr-defined]
 
     assert {Header(b"cC", b"x;1"), Header(b"Cc", b"X;1"), Header(b"oRDER", b"LIFO"), Header(b"Order", b"lifo")} <= made
+
+
+def test_conversations_are_also_played_with_headers_in_the_other_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = contexts("tmqp")[0]
+    known = conversation_steps("tmqp", context.profile, context.variant)
+    at = next(at for at, steps in enumerate(known) if any("LIFO" in describe_step(step) for step in steps[1:]))
+    head = bytes([RECORDED]) + at.to_bytes(2, "little")
+    some = [one for one in seeds("tmqp") if one[:3] == head and OTHER_CASE in one[3:]]
+
+    check("tmqp", some[0])
+    plant(monkeypatch, Pulled, "__init__", 'b"order") or b"").strip().upper()', 'b"order") or b"").strip()')
+    with pytest.raises(InvariantError):
+        check("tmqp", some[0])

@@ -283,6 +283,18 @@ def test_what_a_slow_server_does_beside_being_slow_is_found() -> None:
     assert found == ["memory is linear in the input"]
 
 
+def test_reductions_are_brief_once_they_took_their_share_of_a_run() -> None:
+    limits = live_campaign.CampaignLimits(seconds=200, shrink_s=20)
+    with SimulatedTarget(FuzzContext("throttr", "7.1.0", "uint16")) as target:
+        campaign = live_campaign.Campaign(target, seed=1, limits=limits)
+
+        before = campaign._shrink_s()
+        campaign._attributing._spent = 100.0
+        after = campaign._shrink_s()
+
+    assert (before, after) == (20.0, 1.0)
+
+
 class Emptied(SimulatedTarget):
     """Notes why it was restarted."""
 
