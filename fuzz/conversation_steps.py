@@ -19,7 +19,7 @@ __all__ = ["conversation_steps", "with_ids"]
 HOW = {"close": "close", "half_close": "half", "reset": "reset"}
 MOST_BYTES = 16_384
 """Bytes that the clients of a conversation may send: long ones take too long."""
-LONGEST_WAIT_S = 200.0
+LONGEST_WAIT_S = 120.0
 MARK = b"=id=id"
 """Begins what stands for an id."""
 SHORTEST_ID = 16

@@ -359,14 +359,16 @@ def seeds(name: str) -> Iterator[bytes]:
             asked = b"".join(written)
             yield bytes([number | _small(at + number)]) + asked
             if written:
-                yield bytes([number]) + asked + _again(at, asked, written[-1])
+                yield bytes([number]) + asked + _again(at, written)
             if written and at % 8 == 1:  # more than a server with low limits lets wait, though nothing waits
                 yield bytes([number | SMALL]) + asked + (written[-1][:1] + _large(context, one.asked[-1])) * LARGE_TIMES
 
 
-def _again(number: int, asked: bytes, last: bytes) -> bytes:
+def _again(number: int, written: Sequence[bytes]) -> bytes:
     """Return when an exchange, or its last request, is sent again, and when once more."""
+    asked, last = b"".join(written), written[-1]
     ways = (
+        b"".join(one * 2 for one in written) + LONG_AFTER + asked,  # each request twice, and all after minutes
         EXPIRED + asked + bytes([WAIT, SOON]) + asked,  # at the expiry, which has not been noticed yet, and soon after
         BEFORE_EXPIRY + last + NEXT_INSTANT + last,  # a nanosecond before the expiry, and at it
         asked + CHANGED_SINCE + asked + CHANGED_SINCE + asked,  # before what is shown changes, and right after it

@@ -255,6 +255,8 @@ def test_reads_that_are_answered_from_memory_and_not_counted_are_found(monkeypat
     plant(monkeypatch, RecordRequests, "query", "        record.reads += 1\n", "")
     with pytest.raises(InvariantError, match="STAT of 6b6579: 1 reads in all, 2 were made before the last minute"):
         play("7.1.0", "uint16", life)
+    with pytest.raises(InvariantError, match="2 of all at one instant"):
+        play("7.1.0", "uint16", (life[0], a(Stat(K))))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from wireproof.protocols.throttr.replies import (
     StatsRow,
     Status,
 )
-from wireproof.protocols.throttr.requests import Get, Purge, Query, Set, Stat
+from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.throttr.model import ABSENT, UNITS, Due, Record, States
 from wireproof.reference_server.throttr.oracle.clauses import clause_of, left_by
@@ -68,6 +68,8 @@ class Records:
         """Key -> the last instant at which something was asked about it alone."""
         self._retrieved: dict[bytes, list[int]] = {}
         """Key -> the instants at which its record was read by QUERY or GET, since it may have been made anew."""
+        self._only_read: set[bytes] = set()
+        """Keys whose record was made and, since then, asked for by QUERY and GET alone."""
         self._listed = 0
         """The last instant at which something was asked about all."""
         self._purged: set[bytes] = set()
@@ -92,7 +94,7 @@ class Records:
         after = tuple(dict.fromkeys(then for state in held for then in self._rules.step(state, request, reply)))
         if not after:
             return self._wrong(request, reply, held)
-        self._count(key, request, reply, at)
+        self._count(key, request, reply, at, is_new=held == (ABSENT,))
         if isinstance(reply, QueryReply | GetReply) and (wrong := self._rounded(request, reply.ttl, after)):
             return wrong
         if not isinstance(request, READINGS):
@@ -102,24 +104,32 @@ class Records:
             self._purged.add(key)
         return None
 
-    def _count(self, key: bytes, request: Request, reply: Message, at: Window) -> None:
+    def _count(self, key: bytes, request: Request, reply: Message, at: Window, *, is_new: bool) -> None:
         """Note when a record was read; what may make another record of it begins anew."""
         if isinstance(reply, QueryReply | GetReply):
             self._retrieved.setdefault(key, []).append(at.until)
-        elif not isinstance(request, READINGS):
+            return
+        if not isinstance(request, READINGS):
             self._retrieved.pop(key, None)
+        if is_new and isinstance(request, Insert | Set) and reply == Status(True):
+            self._only_read.add(key)
+        else:
+            self._only_read.discard(key)
 
     def _uncounted(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
         """Judge that each QUERY and GET counts once its minute is over, where the server is alone on an exact clock."""
-        least = sum(one + COUNTED <= at.since for one in self._retrieved.get(key, ()))
-        if not self._is_exact or reply.total_reads >= least:
+        times, shown = self._retrieved.get(key, []), reply.total_reads
+        least = sum(one + COUNTED <= at.since for one in times)
+        at_once = len(times) if key in self._only_read and len({*times}) == 1 else 0
+        if not self._is_exact or (shown >= least and not 0 < shown < at_once):
             return None
-        detail = f"STAT of {key.hex()}: {reply.total_reads} reads in all, {least} were made before the last minute"
-        return Disagreement(detail, "reads uncounted", "THR-STAT-7")
+        detail = f"STAT of {key.hex()}: {shown} reads in all, {least} were made before the last minute"
+        return Disagreement(f"{detail}, {at_once} of all at one instant", "reads uncounted", "THR-STAT-7")
 
     def touched(self, at: Window) -> None:
         """Follow a request that may count for every record."""
         self._listed = max(self._listed, at.until)
+        self._only_read.clear()
 
     def _miscounted(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
         return self._remembered(key, reply, at) or self._uncounted(key, reply, at)
