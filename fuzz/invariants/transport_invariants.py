@@ -347,6 +347,7 @@ class TransportCheck:
 
     def _answer_all(self) -> None:
         """Let all come and be taken, but not the end: what is due comes without it. Raises `InvariantError`."""
+        self._clock.catch_up()
         for _ in range(4 * len(self.options.sent) + 64):
             before = len(self._rest), len(self._socket.taken)
             self.arrive(1 << 20)

@@ -120,6 +120,11 @@ def test_a_login_whose_password_was_checked_while_the_peer_did_not_read_waits_un
     assert replayed_seeds(TARGETS["transport"], "psrt", 11, most=400).broken is None
 
 
+def test_a_password_that_is_still_checked_when_all_has_come_is_no_answer_that_waits_for_the_end() -> None:
+    """Found by a campaign: the session was given the end of a login, and then only the peer had to take the token."""
+    transport_input.check("psrt", bytes.fromhex("00037600e23bcbd6fe"))
+
+
 def test_an_end_that_does_not_wait_for_a_password_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def follow_end(session: PsrtSession) -> None:
         if session._ended and session.feed is None and not session._waits:
