@@ -46,11 +46,11 @@ MOST_STEPS = 400
 LONGEST_WAIT = 0.05
 CROWD = 64
 """Connections that announce the same size."""
-SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26)
-"""Announced sizes; one is right below a common limit."""
+SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26, 1 << 26)
+"""Announced sizes; one is right below a common limit, and one stands out in the memory of any process."""
 WHILE_OTHERS = 0.4
 """Share of writes in pieces between which other connections are served."""
-SIZES_ONLY, WIDE, TRIES = 0.5, 2, 4
+SIZES_ONLY, WIDE, TRIES = 0.8, 2, 4
 """Share of announcements in a size, the bytes of the narrowest, and the scripts that are tried for one."""
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
@@ -297,7 +297,7 @@ def _a_size(random: Random, script: Script, context: FuzzContext) -> tuple[Scrip
 def announce_much(random: Random, script: Script, context: FuzzContext) -> Script:
     """End a write after a field that holds a large number: a size without its body.
 
-    Half of them change a size, the widest of a write, if need be of another script. Sometimes many connections do so
+    Most of them change a size, the widest of a write, if need be of another script. Sometimes many connections do so
     and stay open, so that what each of them reserves adds up.
     """
     if (found := _a_size(random, script, context) if random.random() < SIZES_ONLY else None) is None:
