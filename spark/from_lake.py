@@ -15,14 +15,13 @@ from wireproof.spark.lake.aggregates import Aggregates
 from wireproof.spark.lake.folding import kept_runs
 from wireproof.spark.matrix import Collected
 from wireproof.spark.schemas import COLUMN_KEY
+from wireproof.spark.starting import FEW_RECORDS
 
 if TYPE_CHECKING:
     from wireproof.spark.matrix import Json, Rows
 
 STAMP = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 EXTRA = MapType(StringType(), StringType())
-FEW_RECORDS = 100_000
-"""Records of a lake up to which the latest ones are kept in memory."""
 WIRE = ("expected", "got", "exchange")
 
 

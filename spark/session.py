@@ -25,6 +25,7 @@ SETTINGS = {
     "spark.sql.json.enablePartialResults": "false",  # a line with a field of another type is refused as a whole
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.driver.memory": "2g",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else Python says with each function where it was called
 }
 QUICK_JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=192m -Xmn256m "
@@ -58,6 +59,7 @@ COMPILED_QUERIES = {
     "spark.sql.adaptive.enabled": SETTINGS["spark.sql.adaptive.enabled"],
     "spark.sql.shuffle.partitions": SETTINGS["spark.sql.shuffle.partitions"],
 }
+NAMES_USED_MOST = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
@@ -83,7 +85,16 @@ def open_session(master: str | None, *, small: bool = False, java: str | None = 
         if master.startswith("local"):
             options = {"spark.driver.extraJavaOptions": java or java_options(small=small)}
             builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    keep_names(session)
+    return session
+
+
+def keep_names(session: SparkSession) -> None:
+    """Look NAMES_USED_MOST up once: PySpark asks again with each column, and Java opens every jar for a short name."""
+    jvm = session.sparkContext._jvm
+    for name in NAMES_USED_MOST:
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def java_options(*, small: bool) -> str:

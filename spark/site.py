@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wireproof.spark.jvm import JavaNotFoundError
-from wireproof.spark.starting import RefusedError, session_for
+from wireproof.spark.starting import RefusedError, has_few_records, session_for
 from wireproof.spark.wording import number_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         sentences = _sentences(options.sentences)
         options.out.mkdir(parents=True, exist_ok=True)
-        with session_for("site", options.master) as session:
+        with session_for("site", options.master, small=has_few_records(options.lake)) as session:
             _write(session, options, sentences)
     except (RefusedError, JavaNotFoundError) as refusal:
         print(f"wireproof site: {refusal}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.inputs import record_files
+from wireproof.spark.inputs import SCHEME, record_files
 from wireproof.spark.jvm import prepare_java
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 SMALL_INPUT = 64 << 20
 """Bytes below which starting Spark costs more than the work."""
+
+FEW_RECORDS = 100_000
+"""Records of a lake below which the same holds."""
 
 
 class RefusedError(Exception):
@@ -40,6 +44,17 @@ def input_files(roots: Sequence[Path], *, may_be_none: bool = False) -> list[Pat
     if not files and not may_be_none:
         raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
     return files
+
+
+def has_few_records(lake: str) -> bool:
+    """Return whether the batches of a lake in a local folder hold few records; of any other lake it is not known."""
+    if SCHEME.match(lake):
+        return False
+    try:
+        markers = [json.loads(file.read_text(encoding="utf-8")) for file in Path(lake).glob("_batches/*.json")]
+        return sum(int(marker["rows"].get("records", 0)) for marker in markers) < FEW_RECORDS
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return False  # opening the lake says what is wrong with it
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +17,7 @@ from wireproof.spark.generate import Plan
 from wireproof.spark.lake.batches import Lake
 from wireproof.spark.lake.tables import RECORDS
 from wireproof.spark.lake.views import register_views
+from wireproof.spark.starting import RefusedError, has_few_records
 
 pytestmark = pytest.mark.spark
 
@@ -153,6 +154,23 @@ def test_a_lake_of_findings_alone_has_no_pages_and_says_so(capsys: pytest.Captur
     assert "took 1 new finding " in capsys.readouterr().out
     assert site.main(["--lake", lake, "--out", str(tmp_path / "site")]) == 2
     assert "has no run yet" in capsys.readouterr().err
+
+
+def test_the_session_of_a_site_follows_the_size_of_the_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def refused(command: str, master: str | None, *, small: bool = False) -> NoReturn:
+        asked.append(small)
+        raise RefusedError(command)
+
+    monkeypatch.setattr(site, "session_for", refused)
+    (tmp_path / "_batches").mkdir()
+    for number, records in enumerate((10, 99_989, 1)):
+        marker = {"rows": {"records": records, "runs": 1}}
+        (tmp_path / "_batches" / f"{number}.json").write_text(json.dumps(marker))
+        assert site.main(["--lake", str(tmp_path), "--out", str(tmp_path / "site")]) == 2
+    assert asked == [True, True, False]
+    assert not has_few_records(f"file:{tmp_path}/none")
 
 
 @pytest.mark.usefixtures("commands")
