@@ -118,8 +118,8 @@ def test_a_life_agrees(context: FuzzContext) -> None:
 @pytest.mark.parametrize(
     ("mutant", "profile", "clause", "steps"),
     [
-        ("query-never-finds", "7.1.0", "QUERY-5", [a(INSERT), b(Query(K))]),
-        ("quota-low-byte", "7.1.0", "QUERY-5", [a(Insert(260, TTLType.SECONDS, 30, K)), a(Query(K))]),
+        ("query-never-finds", "7.1.0", "INSERT-8", [a(INSERT), b(Query(K))]),
+        ("quota-low-byte", "7.1.0", "INSERT-2", [a(Insert(260, TTLType.SECONDS, 30, K)), a(Query(K))]),
         ("insert-overwrites-a-buffer", "7.1.0", "INSERT-10", [a(SET, INSERT)]),
         ("purge-leaves-counters", "7.1.0", "LIST-14", [a(INSERT, Purge(K), List())]),
         ("update-ttl-earlier-ignored", "7.1.0", "EXPIRY-1",

@@ -41,6 +41,8 @@ FORGOTTEN = 120 * 10**9
 """ns after which no count of a request is shown as one of the last full minute (T34): two of them have passed."""
 COUNTED = 61 * 10**9
 """ns after which a read shows in the total, live or since the minute ended (T27)."""
+AT_ONCE = 10**9
+"""ns within which a reading shows what a change has done, and not what time has."""
 MOVED = 2 * 10**9
 """The change of an expiry, in ns, that must show in its time point in any unit (T23)."""
 
@@ -185,21 +187,23 @@ class Records:
     def _effect(self, changed: Request, kind: str, when: int, reply: Message, held: States) -> str:
         """Return the clause of what `changed` leaves, where a reading shows another thing; "" if none says it.
 
-        `kind` is what its key held before it. What ended by the time that passed since breaks no clause of a change.
+        `kind` is what its key held before it. What ended by the time that passed since breaks no clause of a change;
+        nor, once some time has passed, does what is gone or has another TTL: that may be how time is kept.
         """
         (state, *others), differs = held, ""
         ended = state is not None and state.due is not None and when < state.due.last <= self._rules.at.until
+        at_once = self._rules.at.until - when < AT_ONCE
         if others or ended:
             return ""
         if state is None or self._kind(state) == "expired":
             return left_by(changed, kind, "still there")
         if isinstance(reply, Status):
-            return left_by(changed, kind, "gone")
+            return left_by(changed, kind, "gone") if at_once else ""
         if isinstance(reply, QueryReply if state.is_counter else GetReply):
             content = reply.quota if isinstance(reply, QueryReply) else reply.value
             is_other = state.content is not None and content != state.content
             differs = "content" if is_other else "type" if reply.ttl_type != state.ttl_type else "ttl"
-        return left_by(changed, kind, differs)
+        return left_by(changed, kind, differs) if at_once or differs != "ttl" else ""
 
     def _kind(self, state: Record | None) -> str:
         if state is None:

@@ -64,6 +64,20 @@ def test_of_a_buffer(made: tuple[Request, ...], reply: Message, clause: str) -> 
     assert blamed("7.3.2", BUFFER, *made, reading=Get(b"k"), reply=reply) == f"THR-{clause}"
 
 
+@pytest.mark.parametrize("reply", [REFUSED, QueryReply(10, HOURS, 60)])
+def test_what_time_may_have_done_breaks_no_clause_of_a_change(reply: Message) -> None:
+    model = DocumentModel(protocol("throttr").profiles["7.3.2"], "uint16", tolerance_ns=0, shared=False)
+    model.connect("a", Window(0, 0), 1)
+    model.sent("a", COUNTER)
+    assert model.answered("a", COUNTER, OK, Window(0, 0)) is None
+    model.sent("a", Query(b"k"))
+    hours = 2 * 3600 * 10**9
+    found = model.answered("a", Query(b"k"), reply, Window(hours, hours))
+
+    assert found is not None
+    assert found.clause == "THR-QUERY-5"
+
+
 def test_what_ended_by_the_time_that_passed_breaks_the_clause_on_expiry() -> None:
     model = DocumentModel(protocol("throttr").profiles["7.3.2"], "uint16", tolerance_ns=0, shared=False)
     model.connect("a", Window(0, 0), 1)
