@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from wireproof.conformance.model.intended import IntendedByConnection
@@ -17,16 +18,15 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case, Suite
-from wireproof.conformance.suite.segmentation import APART as APART_SENT
-from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE, Segmentation
+from wireproof.conformance.suite.segmentation import APART, SEGMENTATIONS, WHOLE, Segmentation
 
 __all__ = ["TOGETHER", "Together"]
 
-APART, AGAIN = 4, 5
-"""The attempts that plays with each request in a segment of its own, and once more together, count as."""
+ATTEMPTS = 100
+"""From here on these plays of a case are numbered: one that fails twice is played so twice, never on the same keys."""
 TOGETHER = "together"
 """What the record of a failure says whose requests are answered rightly one by one."""
-AT_ONCE = replace(APART_SENT, gap=0.0)
+AT_ONCE = replace(APART, gap=0.0)
 ENOUGH = 4
 """Cases in a row that failed so, too, after which no more are played so: requests are wrong by themselves."""
 FAILED = (Verdict.FAIL, Verdict.HANG)
@@ -40,6 +40,12 @@ class Together:
         joined = (one.id for one in suite.clauses.values() if SEGMENTATIONS["joined"].name in one.segmentations)
         self._clause = next((one for one in joined if profile in suite.clauses[one].levels), "")
         self._failed_too = 0
+        self._played: Counter[str] = Counter()
+        """Case -> how many such plays there were."""
+
+    def _another(self, case: Case, sent: Segmentation | None) -> Player:
+        self._played[case.id] += 1
+        return self._make(case, ATTEMPTS + self._played[case.id], sent)
 
     def _is_needed(self, case: Case, player: Player, outcome: Outcome) -> bool:
         about = self._suite.clauses.get(outcome.blamed or "")
@@ -61,8 +67,11 @@ class Together:
 
     def settled(self, case: Case, player: Player, outcome: Outcome, play: Callable[[Player], Outcome]) -> Outcome:
         """Return the outcome of a play, after one more where that is needed, on a target of its own: no time passes."""
-        if self._is_needed(case, player, outcome) and self._counted(play(self._make(case, APART, AT_ONCE))):
-            return self._of_all(outcome)
+        if not self._is_needed(case, player, outcome):
+            return outcome
+        with suppress(Exception):  # an accident says nothing; the outcome is known
+            if self._counted(play(self._another(case, AT_ONCE))):
+                return self._of_all(outcome)
         return outcome
 
     async def asked(
@@ -71,9 +80,11 @@ class Together:
         """The same on a target that others use: only what fails once more with its requests together is about that."""
         if not self._is_needed(case, player, outcome):
             return outcome
-        passes = self._counted(await play(self._make(case, APART, APART_SENT)))
-        again = passes and (await play(self._make(case, AGAIN, None))).verdict in FAILED
-        return self._of_all(outcome) if again else outcome
+        with suppress(Exception):
+            passes = self._counted(await play(self._another(case, APART)))
+            if passes and (await play(self._another(case, None))).verdict in FAILED:
+                return self._of_all(outcome)
+        return outcome
 
 
 def _stood_together(intended: IntendedByConnection) -> bool:

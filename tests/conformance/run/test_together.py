@@ -110,6 +110,36 @@ def test_on_a_target_of_many_it_must_fail_once_more() -> None:
     assert asyncio.run(plan.together.asked(case, player, outcome, passes_apart)).blamed == CLAUSE
 
 
+def test_a_case_that_fails_twice_is_played_on_other_keys_each_time() -> None:
+    plan, case, keys = plan_of(), make_case(*TWICE, clauses=("THR-QUERY-6",)), set()
+    player = plan.player(case)
+    outcome = SimulationDriver(torn.torn(EqualOnce)).play(player)
+
+    async def passes(player: Player) -> Outcome:
+        keys.add(player.talk.symbols.data("$k"))
+        return Outcome(Verdict.PASS, Trace())
+
+    for _ in range(2):
+        asyncio.run(plan.together.asked(case, player, outcome, passes))
+
+    assert len(keys) == 4
+
+
+def test_an_accident_in_such_a_play_leaves_the_outcome() -> None:
+    plan, case = plan_of(), make_case(*TWICE, clauses=("THR-QUERY-6",))
+    player = plan.player(case)
+    outcome = SimulationDriver(torn.torn(EqualOnce)).play(player)
+
+    async def breaks(player: Player) -> Outcome:
+        raise ConnectionError
+
+    def breaks_at_once(player: Player) -> Outcome:
+        raise ConnectionError
+
+    assert asyncio.run(plan.together.asked(case, player, outcome, breaks)) == outcome
+    assert plan.together.settled(case, player, outcome, breaks_at_once) == outcome
+
+
 def test_each_message_of_a_write_goes_by_itself() -> None:
     pieces = Carrier(APART).pieces(b"abcdef", lambda: (), 0, (1, 3, 2))
 
