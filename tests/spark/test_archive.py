@@ -49,6 +49,6 @@ def test_what_was_archived_is_loaded_by_the_next_command(tmp_path: Path) -> None
     archive.example_run(tmp_path / "runs", 3)
     environment["JAVA_TOOL_OPTIONS"] = f"-Xlog:class+load:file={tmp_path}/loaded-%p"
     taken = run("wireproof.spark.ingest", str(tmp_path / "runs"), "--lake", str(tmp_path / "lake"))
-    assert "took 1 new runs" in taken.stdout
+    assert "took 1 new run " in taken.stdout
     loaded = [one for log in tmp_path.glob("loaded-*") for one in log.read_text(errors="replace").splitlines()]
     assert any("org.apache.spark.sql.SparkSession" in one and "shared objects file" in one for one in loaded)
