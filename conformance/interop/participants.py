@@ -51,9 +51,9 @@ class ServerParticipant:
 
         Raises `TargetError` for what is no address.
         """
-        data = "" if process is None or process.data is None else str(process.data)
-        given = {name: text.replace("{data}", data) for name, text in self.listeners.items()}
-        printed = {} if process is None else process.listeners
+        given, printed = dict(self.listeners), dict[str, str]()
+        if process is not None:
+            given, printed = {name: process.filled(text) for name, text in given.items()}, process.listeners
         return {name: parse_address(text) for name, text in {**printed, **given}.items()}
 
     def process(self) -> ServerProcess | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.simulation import ServiceFactory, SimulationDriver
@@ -81,9 +82,7 @@ async def play_all(
         limiter=Limiter(settings.jobs),
         process=server,
         tls=settings.tls,
-        listeners={
-            name: at if server is None else server.placed(at) for name, at in (settings.listeners or {}).items()
-        },
+        listeners={name: _placed(at, server) for name, at in (settings.listeners or {}).items()},
     )
     scheduler: CaseScheduler
     if server is not None:
@@ -101,6 +100,13 @@ async def play_all(
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         raise error from None
+
+
+def _placed(listener: Address, server: ServerProcess | None) -> Address:
+    """Return where a listener is, with the folder of a started server that `/{data}` stands for."""
+    if server is None:
+        return listener
+    return replace(listener, path=server.filled(listener.path.replace("/{data}", "{data}", 1)))
 
 
 async def _bounded(plan: Plan, scheduler: CaseScheduler) -> None:

@@ -91,7 +91,7 @@ class ProcessLives:
                 time.sleep(0.02)
 
     def _hook_address(self) -> Address:
-        return parse_address(self._hook.replace("{data}", str(self.data)))
+        return parse_address(self._server.filled(self._hook))
 
 
 class SimulatedLives:

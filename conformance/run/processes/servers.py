@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -198,9 +198,9 @@ class ServerProcess:
         """The folder that stands for `{data}`; None where the command names none."""
         return Path(self._data.name) if self._data else None
 
-    def placed(self, address: Address) -> Address:
-        """Return an address with the folder that `/{data}` stands for, where its path begins so."""
-        return replace(address, path=address.path.replace("/{data}", str(self.data), 1)) if self.data else address
+    def filled(self, text: str) -> str:
+        """Return a text with the folder that `{data}` stands for; nothing stands there where the command names none."""
+        return text.replace("{data}", str(self.data or ""))
 
     @property
     def listeners(self) -> dict[str, str]:
