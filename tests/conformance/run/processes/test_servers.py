@@ -4,13 +4,22 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from wireproof.conformance.model.targets import TargetError
-from wireproof.conformance.run.processes import ServerProcess, StartError, module_command, parse_command, running_server
+from wireproof.conformance.run.processes import (
+    ServerProcess,
+    StartError,
+    module_command,
+    parse_command,
+    running_server,
+    servers,
+)
 from wireproof.conformance.run.processes.servers import ServerCommand, exit_text
 
 LISTENS = "import os, signal, socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); "
@@ -200,7 +209,8 @@ def test_interrupted_while_it_gets_ready_it_is_gone(monkeypatch: pytest.MonkeyPa
             raise KeyboardInterrupt
         os.sched_yield()
 
-    monkeypatch.setattr("wireproof.conformance.run.processes.servers.time.sleep", interrupt)
+    # the module's own name only: other threads of this process sleep, too
+    monkeypatch.setattr(servers, "time", SimpleNamespace(**{**vars(time), "sleep": interrupt}))
     source = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); {STAYS}"
     with pytest.raises(KeyboardInterrupt), started(source, "{port}"):
         pass
