@@ -15,9 +15,9 @@ from wireproof.conformance.suite.frame_decoding import named, readings
 from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected_as_findings
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.protocols import Message, protocol
 from wireproof.protocols.fields import Absent, Constant, Flag, is_bytes, is_number
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["check_recorded_frames"]
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import ActionGenerator
-from wireproof.fuzz.json_values import JsonObject
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = [
     "Restart",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from wireproof.conformance.report.vector_store import vectors_of
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.state_paths import examples, state_paths
 from wireproof.protocols import Request, Role, protocol
 from wireproof.protocols.dissect import Dissection
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["Exchange", "by_state", "conversations", "exchanges", "requests"]
 

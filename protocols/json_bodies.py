@@ -13,6 +13,7 @@ import msgspec
 from wireproof.protocols.errors import ErrorCode, MalformedFrameError
 from wireproof.protocols.fields import Json, JsonRows
 from wireproof.protocols.frames import Decoder, Encoder, FrameContext, bad_value
+from wireproof.protocols.json_values import JsonDict
 from wireproof.protocols.messages import Message, declared_layout
 from wireproof.protocols.profile import Layout
 
@@ -90,8 +91,8 @@ def _member(message: type[Message], name: str, kind: Json, found: Any, at: int) 
     return found
 
 
-def _written(value: Any) -> dict[str, Any]:
-    written: dict[str, Any] = {}
+def _written(value: Any) -> JsonDict:
+    written: JsonDict = {}
     for name, kind in _members(type(value)):
         one = getattr(value, name)
         if not is_of_form(kind, one):

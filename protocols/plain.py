@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any
 
 from wireproof.protocols.fields import Absent, Constant, Flag, Kind, Nested, Repeated, Rows, is_bytes, is_number
+from wireproof.protocols.json_values import JsonDict, JsonObject
 from wireproof.protocols.messages import Message, Push, Request
 from wireproof.protocols.profile import Layout
 from wireproof.protocols.registry import Protocol
@@ -68,9 +69,9 @@ class Plain:
         """Return how `message` lies on the wire here."""
         return self.profile.layout(message, self.variant)
 
-    def fields(self, message: Message) -> dict[str, Any]:
+    def fields(self, message: Message) -> JsonDict:
         """Return the fields of a message."""
-        found: dict[str, Any] = {}
+        found: JsonDict = {}
         for name, kind in self.reported_fields(type(message)):
             value = getattr(message, name)
             match kind:
@@ -91,16 +92,16 @@ class Plain:
         """Return the name of a field as it stands in an object of its own, such as a result (see `BYTES_KEYS`)."""
         return _named(name)
 
-    def beside(self, message: Message) -> dict[str, Any]:
+    def beside(self, message: Message) -> JsonDict:
         """Return the fields of a request or push as they stand in a line beside its own (see `RESERVED`)."""
         return {_beside(name): value for name, value in self.fields(message).items()}
 
-    def event(self, push: Push) -> dict[str, Any]:
+    def event(self, push: Push) -> JsonDict:
         """Return the fields of a push as they stand in an event; `push` says which of several kinds it is."""
         which = {"push": push.NAME.lower()} if len(self.pushes) > 1 else {}
         return which | self.beside(push)
 
-    def result(self, reply: Message) -> dict[str, Any]:
+    def result(self, reply: Message) -> JsonDict:
         """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
         if self.is_flag(type(reply)):
             ((name, _),) = self.reported_fields(type(reply))
@@ -133,7 +134,7 @@ class Plain:
         rest = self.protocol.sdk.continued.get(request)
         return (request,) if rest is None else (request, rest)
 
-    def values(self, operation: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, operation: str, fields: JsonObject) -> JsonDict:
         """Return the values of the fields of `operation`, given as `beside` gives them, whatever fits on the wire.
 
         Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
@@ -149,7 +150,7 @@ class Plain:
             for part, name, kind in layout
         }
 
-    def connect_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def connect_values(self, fields: JsonObject) -> JsonDict:
         """Return the values of the protocol's own fields of `connect`; raises as `values`, none has to be there.
 
         Raises `PlainError` for a field that `connect` does not have.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.report.vector_files import configurations
 from wireproof.conformance.report.vector_store import vectors_of
@@ -16,6 +15,7 @@ from wireproof.conformance.suite.documents import read_text, vectors_root
 from wireproof.conformance.suite.names import names_like
 from wireproof.mutants.registry import client_mutants, server_mutants
 from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.json_values import JsonObject
 from wireproof.protocols.registry import left_out, usable_protocols
 from wireproof.reference_client.registry import driven_protocols
 
@@ -201,7 +201,7 @@ def _wanted(name: str, profile: str, variant: str) -> list[tuple[str, str]]:
     return sorted(every, key=lambda one: one != (profile, variant))
 
 
-def _written(vector: Mapping[str, Any]) -> Iterator[str]:
+def _written(vector: JsonObject) -> Iterator[str]:
     if "steps" not in vector:
         shown = (
             _message(vector["message"]) if vector.get("message") else f"error: {vector.get('error', vector['result'])}"
@@ -217,7 +217,7 @@ def _written(vector: Mapping[str, Any]) -> Iterator[str]:
         yield f"{step['connection']} {arrow} {_cut(step.get('hex', ''))}  {messages}".rstrip()
 
 
-def _message(message: Mapping[str, Any]) -> str:
+def _message(message: JsonObject) -> str:
     fields = ", ".join(f"{name}={value}" for name, value in message["fields"].items())
     return f"{message['name']}({fields})" if len(fields) < MOST_HEX else f"{message['name']}(…)"
 

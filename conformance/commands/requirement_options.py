@@ -7,7 +7,7 @@ from typing import Any
 
 from wireproof.conformance.run.selection import SelectionError
 from wireproof.conformance.suite.cases import Suite
-from wireproof.conformance.suite.requirement_sets import Asked, RequirementSet, RequirementSetError, read_set
+from wireproof.conformance.suite.requirement_sets import RequirementCheck, RequirementSet, RequirementSetError, read_set
 from wireproof.conformance.verdict.records import levels_of
 
 __all__ = ["asked_beside", "asked_of", "known_cases", "with_profile_of_set"]
@@ -27,7 +27,7 @@ def with_profile_of_set(protocol: str, options: Mapping[str, Any]) -> dict[str, 
     return {**options, "profile": profile}
 
 
-def asked_of(options: Mapping[str, Any], role: str, suite: Suite) -> Asked | None:
+def asked_of(options: Mapping[str, Any], role: str, suite: Suite) -> RequirementCheck | None:
     """Return the set that the options name beside the cases of a suite, None where they name none.
 
     `role`: server or client, to whom the cases are played. Raises `SelectionError`.
@@ -36,12 +36,12 @@ def asked_of(options: Mapping[str, Any], role: str, suite: Suite) -> Asked | Non
     return asked_beside(_read(name, suite.protocol), role, suite) if name else None
 
 
-def asked_beside(wanted: RequirementSet, role: str, suite: Suite) -> Asked:
+def asked_beside(wanted: RequirementSet, role: str, suite: Suite) -> RequirementCheck:
     """Return a set beside the cases of a suite."""
-    return Asked(wanted, role, levels_of(suite, wanted.profile))
+    return RequirementCheck(wanted, role, levels_of(suite, wanted.profile))
 
 
-def known_cases(suite: Suite, asked: Asked | None) -> set[str]:
+def known_cases(suite: Suite, asked: RequirementCheck | None) -> set[str]:
     """Return the ids that a baseline may name: those of today, and those of the set."""
     old = asked.of.cases.get(asked.role, {}) if asked else {}
     return {*(case.id for case in suite.cases), *old}

@@ -7,7 +7,6 @@ refused, never guessed at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.exchange import event_of
@@ -15,6 +14,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, Segmentation
+from wireproof.protocols.json_values import JsonObject
 
 ENDS = frozenset({Kind.RECEIVED, Kind.SILENT, Kind.ENDED, Kind.RESET})
 ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
@@ -76,7 +76,7 @@ def _kinds(action: Action) -> frozenset[Kind]:
     return next(kinds for kind, kinds in ANSWERS.items() if isinstance(action, kind))
 
 
-def segmentation_of(record: Mapping[str, Any]) -> Segmentation:
+def segmentation_of(record: JsonObject) -> Segmentation:
     """Return the delivery of a record; `ReplayError` for one that there is not, or not any more."""
     name = record["delivery"]
     if name not in SEGMENTATIONS:
@@ -84,7 +84,7 @@ def segmentation_of(record: Mapping[str, Any]) -> Segmentation:
     return SEGMENTATIONS[name]
 
 
-def trace_of(record: Mapping[str, Any]) -> Trace:
+def trace_of(record: JsonObject) -> Trace:
     """Return the trace that a record holds; `ReplayError` when the record was cut."""
     trace = Trace()
     for event in record["exchange"]:

@@ -11,10 +11,10 @@ from wireproof.conformance.model.trace import Kind
 if TYPE_CHECKING:
     from wireproof.conformance.interop.proxy import Proxy
 
-__all__ = ["Datagrams"]
+__all__ = ["DatagramListener"]
 
 
-class Datagrams(asyncio.DatagramProtocol):
+class DatagramListener(asyncio.DatagramProtocol):
     """Takes the datagrams of clients."""
 
     def __init__(self, proxy: Proxy, link: str) -> None:
@@ -66,7 +66,7 @@ class Datagrams(asyncio.DatagramProtocol):
 class _ToServer(asyncio.DatagramProtocol):
     """The socket that stands for a client's at the server."""
 
-    def __init__(self, datagrams: Datagrams, connection: ProxiedConnection, client: Any) -> None:
+    def __init__(self, datagrams: DatagramListener, connection: ProxiedConnection, client: Any) -> None:
         self.connection, self.client = connection, client
         self._datagrams = datagrams
         self._waiting: list[bytes] = []

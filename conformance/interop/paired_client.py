@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Breach, Side
@@ -13,6 +12,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
 from wireproof.conformance.sdk.transports import DriverStartError
+from wireproof.protocols.json_values import JsonObject
 from wireproof.protocols.plain import Plain
 
 __all__ = ["GRACE", "PairedClient"]
@@ -33,7 +33,7 @@ class PairedClient:
     _restarts: int = 0
     _stuck: bool = False
 
-    async def ask(self, do: str, connection: str, fields: Mapping[str, Any] | None = None) -> DriverAnswer | Breach:
+    async def ask(self, do: str, connection: str, fields: JsonObject | None = None) -> DriverAnswer | Breach:
         """Return the driver's answer, or what is wrong with that it gives none."""
         try:
             return await self.driver.ask(do, deadline=self.timeout, connection=connection, **(fields or {}))
@@ -46,7 +46,7 @@ class PairedClient:
             return Breach(Side.CLIENT, None, None, f"an answer to `{do}` that is valid", str(error))
 
     async def connect(
-        self, name: str, proxy: Proxy, plain: Plain, own: Mapping[str, Any] | None = None
+        self, name: str, proxy: Proxy, plain: Plain, own: JsonObject | None = None
     ) -> DriverAnswer | Breach:
         """Have it connect through the proxy, with fields of its `own`; return its answer, or what is wrong."""
         proxy.name = name

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from wireproof.conformance.interop.datagram_proxy import Datagrams
+from wireproof.conformance.interop.datagram_proxy import DatagramListener
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -228,7 +228,7 @@ async def proxied(address: Address, make_monitor: Callable[[], Monitor], ways: W
         await found.close()
 
 
-async def _listening(proxy: Proxy, ways: Ways) -> tuple[asyncio.Server, Datagrams | None]:
+async def _listening(proxy: Proxy, ways: Ways) -> tuple[asyncio.Server, DatagramListener | None]:
     """Return what listens for streams and for datagrams, at the same port. Raises OSError when no port is free."""
     loop, link = asyncio.get_running_loop(), ways.datagrams
     for left in reversed(range(PORTS)):
@@ -238,7 +238,7 @@ async def _listening(proxy: Proxy, ways: Ways) -> tuple[asyncio.Server, Datagram
         port = server.sockets[0].getsockname()[1]
         try:
             _, datagrams = await loop.create_datagram_endpoint(
-                lambda: Datagrams(proxy, link or ""), local_addr=(LOOPBACK, port)
+                lambda: DatagramListener(proxy, link or ""), local_addr=(LOOPBACK, port)
             )
         except OSError:
             server.close()

@@ -18,6 +18,7 @@ from typing import Any
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.protocols.errors import LocalProtocolError
 from wireproof.protocols.fields import Raw, Word, is_bytes
+from wireproof.protocols.json_values import JsonDict, JsonObject
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.plain import Plain
 
@@ -27,7 +28,7 @@ SUBSCRIBE = "subscribe"
 FIRST, SECOND = "a", "b"
 OTHERS = ("c", "d")
 """The connections that subscribe a channel of a harness beside the first one."""
-NOTHING: Mapping[str, Any] = {}
+NOTHING: JsonObject = {}
 ORDINARY = 100
 SMALL = 5
 SOON = 200
@@ -43,7 +44,7 @@ class ScenarioStep:
     """One operation on one connection."""
 
     operation: str
-    change: Mapping[str, Any] = field(default_factory=dict)
+    change: JsonObject = field(default_factory=dict)
     """Field -> value, where an ordinary one will not do."""
     connection: str = FIRST
     wait: float = 0.0
@@ -145,7 +146,7 @@ class Roles:
             return False
         return True
 
-    def _layout(self, operation: str) -> dict[str, Any]:
+    def _layout(self, operation: str) -> JsonDict:
         return dict(self.plain.layout(asked_class(self.plain, operation)).fields)
 
     def _bodies(self, operation: str) -> set[str]:
@@ -169,7 +170,7 @@ class Roles:
         detail = {name for name, _ in self.plain.layout(reply).fields} if reply is not None else set()
         return bool(detail) and not self.is_flag(reader) and detail <= self.fields(maker)
 
-    def changes(self, changer: str, maker: str) -> Iterator[Mapping[str, Any]]:
+    def changes(self, changer: str, maker: str) -> Iterator[JsonObject]:
         """Yield the fields of every change that an operation can make to what another one stored."""
         words = self.plain.protocol.names
         for name, members in self._words(changer).items():
@@ -186,7 +187,7 @@ class Roles:
         wide = self._samples.wide_fields(self.plain.operations[maker])
         return next((one for one in wide if one not in self.plain.protocol.time_left), None)
 
-    def _words(self, operation: str) -> dict[str, Any]:
+    def _words(self, operation: str) -> JsonDict:
         """Return the fields of an operation whose values are names of fields, with those values."""
         stored = {name for maker in self.makers for name in self.fields(maker)}
         known = self.plain.protocol.names
@@ -224,7 +225,7 @@ class _SceneWriter:
         found += self._made_channels()
         yield from (one for one in found if one.steps)
 
-    def _named(self, operation: str, scene: str) -> dict[str, Any]:
+    def _named(self, operation: str, scene: str) -> JsonDict:
         name = self.roles.name_of(operation)
         return {name: marked(self.mark, scene)} if name else {}
 
@@ -275,9 +276,7 @@ class _SceneWriter:
                 create = self._by_harness(creator, {**self._named(creator, scene), **made})
                 yield Scene(scene, (create, *self._channel(scene, asked, self.roles.harness_publishers)))
 
-    def _channel(
-        self, scene: str, how: Mapping[str, Any] = NOTHING, more: Sequence[str] = ()
-    ) -> Iterator[ScenarioStep]:
+    def _channel(self, scene: str, how: JsonObject = NOTHING, more: Sequence[str] = ()) -> Iterator[ScenarioStep]:
         """Yield the steps of one channel, which is subscribed so; `more`: operations of a harness that publish, too."""
         roles = self.roles
         looks = self._about([*roles.onlookers], scene)
@@ -308,7 +307,7 @@ class _SceneWriter:
                 asked.NAME.lower(), {one: getattr(asked, one) for one in asked.__struct_fields__}, SECOND
             )
 
-    def _by_harness(self, operation: str, change: Mapping[str, Any]) -> ScenarioStep:
+    def _by_harness(self, operation: str, change: JsonObject) -> ScenarioStep:
         link = self.roles.harness[operation]
         return ScenarioStep(operation, change, link, link=link)
 

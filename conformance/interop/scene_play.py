@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 from wireproof.conformance.interop.blamed_clauses import PUSH, Clauses
 from wireproof.conformance.interop.differences import ChosenIds
@@ -29,6 +29,7 @@ from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import Message, Push, Reply, Request
 from wireproof.protocols.dissect import Frame
+from wireproof.protocols.json_values import JsonDict
 from wireproof.protocols.plain import Plain
 
 __all__ = ["ScenePlay"]
@@ -43,7 +44,7 @@ NOTHING = Breach(Side.CLIENT, None, None, "an answer", "none", Verdict.HANG)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenRequest:
     """A request that crossed, as it had to be."""
 
     step: Step
@@ -65,7 +66,7 @@ class ScenePlay:
     timeout: float
     scene: WrittenScene
     symbols: Symbols
-    _open: dict[str, list[Asked]] = field(default_factory=dict)
+    _open: dict[str, list[OpenRequest]] = field(default_factory=dict)
     """Client -> what it has asked that is not answered, where other steps come before its answer."""
     _read: dict[str, int] = field(default_factory=dict)
     """Connection -> how many of its frames were looked at for pushes."""
@@ -99,7 +100,7 @@ class ScenePlay:
             return None, True
         if (wrong := self._request(step, request, came, detail)) is not None:
             return wrong, False
-        asked = Asked(step, request, *came[0], told)
+        asked = OpenRequest(step, request, *came[0], told)
         if detail is None:
             self._open.setdefault(step.on, []).append(asked)
             return None, False
@@ -123,7 +124,7 @@ class ScenePlay:
         """Say whether a request is still to be answered."""
         return any(one is asked.message for one in connection.dissection.pending)
 
-    async def _settled(self, asked: Asked, expected: Sequence[Pattern], detail: Detail | None) -> Breach | None:
+    async def _settled(self, asked: OpenRequest, expected: Sequence[Pattern], detail: Detail | None) -> Breach | None:
         """Judge what becomes of a request that was asked as it had to be."""
         step, connection = asked.step, asked.connection
         answer = await self._answer(connection, asked.frame, self.timeout if detail is None else GRACE)
@@ -176,10 +177,10 @@ class ScenePlay:
         """Return what the monitor says of the connections of the scene."""
         return self._judge(None).stream()
 
-    def _own(self, fields: Mapping[str, str]) -> dict[str, Any]:
+    def _own(self, fields: Mapping[str, str]) -> JsonDict:
         """Return the fields of `connect` that the scene asks for."""
         known = self.plain.protocol.sdk.connect_fields
-        own: dict[str, Any] = {}
+        own: JsonDict = {}
         for name, text in fields.items():
             data = self.symbols.data(text)
             own[name] = {"hex": data.hex()} if known[name] == "bytes" else data.decode()

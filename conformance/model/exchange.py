@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.protocols.json_values import JsonDict, JsonObject
 
 __all__ = ["SHOWN_BYTES", "SHOWN_EVENTS", "SHOWN_OF_PLAY", "event_of", "written"]
 
@@ -27,7 +27,7 @@ LONGEST = 64 << 20
 DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
 
 
-def written(trace: Trace) -> list[dict[str, Any]]:
+def written(trace: Trace) -> list[JsonDict]:
     """Return the events of a play as a record keeps them."""
     half, left = SHOWN_EVENTS // 2, len(trace) - SHOWN_EVENTS
     if left <= 0:
@@ -37,7 +37,7 @@ def written(trace: Trace) -> list[dict[str, Any]]:
     return [*_events(trace[:half]), gap, *_events([*figures, *trace[-half:]])]
 
 
-def event_of(written_event: Mapping[str, Any]) -> TraceEvent:
+def event_of(written_event: JsonObject) -> TraceEvent:
     """Return an event as the trace had it. Raises `ValueError` with what is missing, where that is not all there."""
     at_us, connection = written_event["at_us"], written_event["connection"]
     direction, text = written_event["direction"], str(written_event["text"])
@@ -59,7 +59,7 @@ def _whole(compressed: str) -> bytes:
         raise ValueError(f"its `zlib` is damaged: {error}") from error
 
 
-def _events(events: Iterable[TraceEvent]) -> list[dict[str, Any]]:
+def _events(events: Iterable[TraceEvent]) -> list[JsonDict]:
     shown, left, left_zlib = [], SHOWN_OF_PLAY, SHOWN_OF_PLAY
     for one in events:
         most = min(SHOWN_BYTES, left)
@@ -69,7 +69,7 @@ def _events(events: Iterable[TraceEvent]) -> list[dict[str, Any]]:
     return shown
 
 
-def _event(event: TraceEvent, most: int, most_zlib: int) -> dict[str, Any]:
+def _event(event: TraceEvent, most: int, most_zlib: int) -> JsonDict:
     found = {
         "at_us": event.at_us,
         "connection": event.connection,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.protocols import Message
+from wireproof.protocols.json_values import JsonObject
 
 ANYWHERE = "*"
 AT_END = "nothing more"
@@ -60,7 +60,7 @@ class Outcome:
     observed: str | None = None
     place: FailurePlace | None = None
     """Where it stopped."""
-    extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    extra: JsonObject = field(default_factory=dict, compare=False)
     """What else the driver can witness."""
 
     @property

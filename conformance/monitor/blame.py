@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from wireproof.conformance.model.intended import IntendedByConnection
 from wireproof.conformance.model.outcome import Outcome, harness_error
@@ -13,6 +11,7 @@ from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.monitor.monitor import MonitorReport, monitored
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
+from wireproof.protocols.json_values import JsonObject
 
 CHEAP = 50
 """Frames sent in a play that passes, up to which the monitor reads it all the same; other plays it always reads."""
@@ -66,7 +65,7 @@ def described(first: Violation) -> str:
     return f"on connection {first.connection}, byte {first.offset} of what {sender} sent: {first.detail}"
 
 
-def evidence(first: Violation | None) -> Mapping[str, Any]:
+def evidence(first: Violation | None) -> JsonObject:
     """Return what a record keeps of the first violation."""
     if first is None:
         return {"first": Guilty.NOBODY.value, "connection": None, "offset": None, "error": None, "clause": None}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from wireproof.conformance.model.verdict import Level
     from wireproof.conformance.run.segmentation_sample import SegmentationChoice
     from wireproof.conformance.suite.cases import Suite
-    from wireproof.conformance.suite.requirement_sets import Asked, RequirementSet
+    from wireproof.conformance.suite.requirement_sets import RequirementCheck, RequirementSet
 
 SIMULATION = "simulation"
 AUTO = "auto"
@@ -39,16 +39,16 @@ def option(config: pytest.Config, name: str) -> str:
     return "" if value is None else str(value)
 
 
-def required(config: pytest.Config, suite: Suite, profile: str) -> Asked | None:
+def required(config: pytest.Config, suite: Suite, profile: str) -> RequirementCheck | None:
     """Return the requirement set that is asked for; `pytest.UsageError` where it is not of this profile."""
-    from wireproof.conformance.suite.requirement_sets import Asked
+    from wireproof.conformance.suite.requirement_sets import RequirementCheck
     from wireproof.conformance.verdict.records import levels_of
 
     wanted = wanted_set(config, suite.protocol)
     if wanted is not None and wanted.profile != profile:
         name = wanted.name
         raise pytest.UsageError(f"--wireproof-requirements: {name} is of profile {wanted.profile}, not of {profile}")
-    return Asked(wanted, "server", levels_of(suite, profile)) if wanted else None
+    return RequirementCheck(wanted, "server", levels_of(suite, profile)) if wanted else None
 
 
 def wanted_set(config: pytest.Config, protocol: str) -> RequirementSet | None:

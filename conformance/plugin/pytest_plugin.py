@@ -36,6 +36,7 @@ from wireproof.conformance.plugin.plugin_options import (
     timeout_of,
     wanted_set,
 )
+from wireproof.protocols.json_values import JsonDict
 
 if TYPE_CHECKING:
     from wireproof.conformance.model.targets import Address
@@ -125,7 +126,7 @@ class Session:
         )
         return asyncio.run(asking).found or None
 
-    def play(self, case: Case, attempt: int = 0) -> dict[str, Any]:
+    def play(self, case: Case, attempt: int = 0) -> JsonDict:
         """Play one case against the target and return its record; exclusive cases run while no other worker plays.
 
         Each attempt has keys of its own.
@@ -136,7 +137,7 @@ class Session:
             began = time.monotonic()
             return self._plan.record(case, self._outcome(case, attempt), began)
 
-    def check(self, case: Case) -> dict[str, Any]:
+    def check(self, case: Case) -> JsonDict:
         """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be judged. Returns the record.
 
         A target that is gone, or passes next to nothing for long, fails every case that is left, at once.
@@ -157,7 +158,7 @@ class Session:
             pytest.fail(explain(record), pytrace=False)
         return record
 
-    def _not_judged(self, case: Case, record: dict[str, Any]) -> str:
+    def _not_judged(self, case: Case, record: JsonDict) -> str:
         """Return why a play under another segmentation than whole says nothing; empty if it does."""
         from wireproof.conformance.verdict.confirmation import whole
 
@@ -213,7 +214,7 @@ class Session:
             yield
 
 
-def explain(record: dict[str, Any]) -> str:
+def explain(record: JsonDict) -> str:
     """Return a record's evidence as text: verdict, clause, byte, expectation, and the exchange in hex."""
     arrows = {"sent": ">", "received": "<", "event": "|"}
     ours = " (wireproof itself is at fault, not the target)" if record["verdict"] == "harness_error" else ""

@@ -7,9 +7,8 @@ A bundle is a folder named by the id of its record: `record.json`, `exchange.txt
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.model.exchange import event_of
 from wireproof.conformance.model.trace import Kind, TraceEvent
@@ -20,6 +19,7 @@ from wireproof.conformance.report.run_files import ReadRun
 from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record
 from wireproof.protocols import protocol
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["BUNDLES", "MOST", "write_bundle", "write_bundles"]
 
@@ -28,7 +28,7 @@ MOST = 50
 """Bundles that a run writes: those of its causes first. `wireproof show ID --bundle DIR` writes any other one."""
 
 
-def write_bundles(folder: Path, summary: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
+def write_bundles(folder: Path, summary: JsonObject, records: Sequence[Record]) -> list[str]:
     """Write the bundles of a run into its folder; return the ids of their records. Raises `OSError`."""
     causes = causes_of(records)
     wanted = [*(one.first for one in causes), *(record for one in causes for record in one.records)]

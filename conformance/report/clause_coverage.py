@@ -11,11 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.report.outputs import is_incomplete
 from wireproof.conformance.suite.cases import Clause, Suite
+from wireproof.protocols.json_values import JsonDict
 
 __all__ = ["AnyMutant", "ClauseEntry", "Runs", "coverage", "holes", "open_questions", "read_runs"]
 
@@ -60,7 +61,7 @@ class ClauseEntry:
 class Runs:
     """The latest run of each implementation: its records, how many lines were no record, and which runs were cut."""
 
-    records: list[dict[str, Any]] = field(default_factory=list)
+    records: list[JsonDict] = field(default_factory=list)
     skipped: int = 0
     incomplete: list[Path] = field(default_factory=list)
     """Folders of runs that were cut short."""
@@ -111,7 +112,7 @@ def _summed_up(found: set[str]) -> str:
 def read_runs(folders: Iterable[Path]) -> Runs:
     """Return the latest run of each implementation, version, profile and variant below `folders`; raises `OSError`."""
     found, latest = Runs(), dict[tuple[str, ...], tuple[str, str]]()
-    by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_run: dict[str, list[JsonDict]] = defaultdict(list)
     for path in (path for folder in folders for path in sorted(folder.rglob("records.jsonl"))):
         if is_incomplete(path.parent):
             found.incomplete.append(path.parent)
@@ -133,7 +134,7 @@ WHO = ("implementation", "implementation_version", "protocol", "profile", "varia
 NEEDED = frozenset({*WHO, "run_id", "run_started_at", "clauses", "verdict", "observed"})
 
 
-def _record(line: str) -> dict[str, Any] | None:
+def _record(line: str) -> JsonDict | None:
     """Return the record of a line; None when the line is no record."""
     try:
         record = json.loads(line)

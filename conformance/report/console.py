@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType, TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -28,6 +27,7 @@ from wireproof.conformance.verdict.causes import Cause, CauseKind
 from wireproof.conformance.verdict.crashes import Hang, is_unplayed
 from wireproof.conformance.verdict.last_words import in_frame
 from wireproof.conformance.verdict.records import Record, Run
+from wireproof.protocols.json_values import JsonObject
 
 STYLES = {
     Verdict.PASS: "green",
@@ -183,7 +183,7 @@ def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
     return lines
 
 
-def _ended(first: Record, process: Mapping[str, Any]) -> str:
+def _ended(first: Record, process: JsonObject) -> str:
     """Return how a process ended, what it printed, and where in its own code."""
     if first.get("extra", {}).get("hang") or "death" not in process:
         return str(first["got"]).split(";")[0]
@@ -217,7 +217,7 @@ def _evidence(record: Record) -> Iterator[str]:
         yield f"    [dim]{escape(event['connection'])} {arrow} {one_line(event['hex'] or event['text'], 96)}[/]"
 
 
-def broken(seen: Mapping[str, Any]) -> str:
+def broken(seen: JsonObject) -> str:
     """Return in one line where the monitor found that the target broke the protocol."""
     cited = f" [{seen['clause']}]" if seen["clause"] else ""
     where = f"connection {seen['connection']}, byte {seen['offset']} of what it sent"

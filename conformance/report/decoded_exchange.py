@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,6 +16,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.conformance.verdict.records import Record
 from wireproof.protocols import Message, ProtocolError, protocol
 from wireproof.protocols.dissect import Dissection
+from wireproof.protocols.json_values import JsonDict, JsonObject
 from wireproof.protocols.states import Role
 
 __all__ = ["MOST_BYTES", "MOST_EVENTS", "decoded_exchange", "first_difference", "in_words"]
@@ -41,13 +41,13 @@ class _ConnectionDecoder:
         self._wrong = _wrong_field(record)
         self._target = Role.SERVER if record["role"] == "server" else Role.CLIENT
 
-    def read(self, way: str, data: bytes) -> dict[str, Any]:
+    def read(self, way: str, data: bytes) -> JsonDict:
         """Return `reads` and `mark` of an event; nothing where what came cannot be read."""
         sender = Role.CLIENT if (way == "sent") is (self._target is Role.SERVER) else Role.SERVER
         direction = self._dissection.direction(sender)
         before, error = direction.size, direction.error
         found: list[str] = []
-        shown: dict[str, Any] = {}
+        shown: JsonDict = {}
         try:
             frames = [] if self._is_lost else self._dissection.feed(sender, data)
         except (ProtocolError, ValueError) as broken:
@@ -76,7 +76,7 @@ class _ConnectionDecoder:
         name, field, _, got = self._wrong
         return name == message.NAME and hasattr(message, field) and describe(getattr(message, field)) == got
 
-    def _difference(self, message: Message, begins: int) -> dict[str, Any]:
+    def _difference(self, message: Message, begins: int) -> JsonDict:
         """Return `mark` and `wanted` of a wrong message that begins at a place of an event, which may be before it."""
         at, wanted = begins + self._byte, b""
         if self._wrong is not None and self._wrong[2].isdigit():
@@ -91,7 +91,7 @@ class _ConnectionDecoder:
         return differs if at < 0 else {"mark": at, **differs, **({"wanted": wanted.hex()} if wanted else {})}
 
 
-def decoded_exchange(record: Record) -> list[dict[str, Any]]:
+def decoded_exchange(record: Record) -> list[JsonDict]:
     """Return the events of a record: `at` in ms, `on`, `way` (`sent`, `received`, `event`), `hex`, `text`, `reads`.
 
     `sent` is what wireproof sent. `more` is the number of bytes that are left out. `mark` is the place in `hex`, in
@@ -114,7 +114,7 @@ def first_difference(record: Record) -> tuple[str, int, int] | None:
     return next(((one["on"], *one["differs"]) for one in _events(record) if "differs" in one), None)
 
 
-def _on_a_page(event: dict[str, Any]) -> dict[str, Any]:
+def _on_a_page(event: JsonDict) -> JsonDict:
     """Return an event with no more bytes than a page shows."""
     size = len(event.get("hex", "")) // 2
     found = event if event.get("mark", 0) < MOST_BYTES else {**event, "mark": None, "wanted": None}
@@ -122,7 +122,7 @@ def _on_a_page(event: dict[str, Any]) -> dict[str, Any]:
     return {**found, "hex": event["hex"][: 2 * MOST_BYTES], "more": size - MOST_BYTES} if size > MOST_BYTES else found
 
 
-def _events(record: Record) -> Iterator[dict[str, Any]]:
+def _events(record: Record) -> Iterator[JsonDict]:
     readers: dict[str, _ConnectionDecoder] = {}
     links: dict[str, str] = {}
     for event in record["exchange"]:
@@ -166,7 +166,7 @@ def _wrong_field(record: Record) -> tuple[str, str, str, str] | None:
     return (found[1], found[2], found[3], got) if found and record["byte"] is not None else None
 
 
-def _bytes(event: Mapping[str, Any]) -> bytes:
+def _bytes(event: JsonObject) -> bytes:
     """Return all bytes of an event, or as many as the record has."""
     with suppress(ValueError):
         return event_of(event).data

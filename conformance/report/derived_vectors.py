@@ -26,6 +26,7 @@ from wireproof.conformance.suite.values import Hex, SymbolicMessage
 from wireproof.conformance.suite.written import as_written
 from wireproof.conformance.verdict.records import level_of
 from wireproof.protocols import Message, Protocol, ProtocolError, Push, Request, protocol
+from wireproof.protocols.json_values import JsonDict
 
 NAMESPACE = "v"
 SHOWN_MESSAGES = 16
@@ -68,9 +69,9 @@ class Deriver:
         self.variant = variant
         self.protocol: Protocol = protocol(suite.protocol)
 
-    def documents(self, chosen: Container[str] | None = None) -> dict[str, dict[str, Any]]:
+    def documents(self, chosen: Container[str] | None = None) -> dict[str, JsonDict]:
         """Return topic -> document; with `chosen`, of these ids only."""
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, JsonDict] = {}
         for one in self.applicable():
             if chosen is not None and one.id not in chosen:
                 continue
@@ -95,7 +96,7 @@ class Deriver:
     def _applies(self, one: Case | Frame) -> bool:
         return self.profile in one.profiles and (not one.variants or self.variant in one.variants)
 
-    def _document(self, found: dict[str, dict[str, Any]], topic: str) -> dict[str, Any]:
+    def _document(self, found: dict[str, JsonDict], topic: str) -> JsonDict:
         return found.setdefault(
             topic,
             {
@@ -119,7 +120,7 @@ class Deriver:
     def _error(self, one: Case | Frame, why: object) -> DeriveError:
         return DeriveError(f"{one.id} under {self.profile} {self.variant}: {why}")
 
-    def frame(self, frame: Frame) -> dict[str, Any]:
+    def frame(self, frame: Frame) -> JsonDict:
         """Return one frame vector; `DeriveError` unless our own codec reads it as it says."""
         symbols = self._symbols(frame)
         body = symbols.here(frame.body)
@@ -129,10 +130,10 @@ class Deriver:
             raise self._error(frame, error) from None
         return vector
 
-    def _frame(self, frame: Frame, body: FrameEntry, symbols: Symbols) -> dict[str, Any]:
+    def _frame(self, frame: Frame, body: FrameEntry, symbols: Symbols) -> JsonDict:
         request = _message(body.reply_to, symbols)
         level = self.suite.clauses[frame.clauses[0]].levels[self.profile]
-        vector: dict[str, Any] = {
+        vector: JsonDict = {
             "id": frame.id, "title": frame.title, "clauses": list(frame.clauses), "level": level.value,
             "direction": body.direction or "", "result": "valid" if body.hex is None else "invalid",
             "flags": list(body.flags),
@@ -176,7 +177,7 @@ class Deriver:
     def _direction(self, message: Message) -> str:
         return "inner" if type(message) in self.protocol.profiles[self.profile].inner else direction_of(message)
 
-    def conversation(self, case: Case) -> dict[str, Any] | None:
+    def conversation(self, case: Case) -> JsonDict | None:
         """Return one conversation vector, None for one that is longer than `LONGEST`: it is not played to its end.
 
         Raises `DeriveError` unless the reference server passes the case.
@@ -206,9 +207,9 @@ class Deriver:
     def _service(self, clock: Any) -> Any:
         return reference_target.service(self.suite.protocol, profile=self.profile, variant=self.variant, clock=clock)
 
-    def _steps(self, notes: list[tuple[StepEvent, Any]]) -> Iterator[dict[str, Any]]:
+    def _steps(self, notes: list[tuple[StepEvent, Any]]) -> Iterator[JsonDict]:
         for note, expect in notes:
-            step: dict[str, Any] = {"do": {"half": "half_close"}.get(note.do, note.do), "connection": note.connection}
+            step: JsonDict = {"do": {"half": "half_close"}.get(note.do, note.do), "connection": note.connection}
             if note.link:
                 step["link"] = note.link
             if note.do == "wait":

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 from xml.etree import ElementTree
 
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
@@ -28,6 +28,7 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind, causes_of
 from wireproof.conformance.verdict.records import Record, Run, compact
+from wireproof.protocols.json_values import JsonDict
 
 NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
@@ -85,7 +86,7 @@ class RunFolder:
         """Write a record of a play whose verdict may still change into the journal. Raises `OutputError`."""
         _write(self._journal, record)
 
-    def begin(self, summary: dict[str, Any]) -> None:
+    def begin(self, summary: JsonDict) -> None:
         """Write run.json of a run that is under way: whoever kills it leaves that behind. Raises `OutputError`."""
         self.finish({**summary, "finished_at": None, "partial": [*summary["partial"], UNFINISHED]})
 
@@ -93,7 +94,7 @@ class RunFolder:
         is_kept = self._evidence is KeptEvidence.ALL or record["verdict"] not in GREEN
         return record if is_kept else {**record, "exchange": [], "extra": {}}
 
-    def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:
+    def finish(self, summary: JsonDict, records: Sequence[Record] = ()) -> None:
         """Write run.json, bundles and page of these records; remove the journal of a run that was not cut short.
 
         No signal ends it. Raises `OutputError`.

@@ -14,7 +14,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.model.exchange import SHOWN_BYTES
 from wireproof.conformance.model.targets import TargetError, parse_address
@@ -22,6 +21,7 @@ from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.report.decoded_exchange import first_difference
 from wireproof.conformance.verdict.records import Record
 from wireproof.protocols import protocol
+from wireproof.protocols.json_values import JsonObject
 from wireproof.protocols.links import Link
 
 __all__ = ["repeated_values", "replay_script"]
@@ -35,7 +35,7 @@ Repeated = tuple[int, str, int, int]
 """Offset in the bytes sent, connection, first and last byte in what that connection received."""
 
 
-def replay_script(run: Mapping[str, Any], record: Record, events: Sequence[TraceEvent]) -> str:
+def replay_script(run: JsonObject, record: Record, events: Sequence[TraceEvent]) -> str:
     """Return the text of replay.py for the record of a run (`run.json`)."""
     repeated = repeated_values(events)
     links = protocol(record["protocol"]).links
@@ -106,7 +106,7 @@ def _compressed(data: bytes) -> dict[str, str]:
     return {"zlib": b64encode(zlib.compress(data)).decode()}
 
 
-def _lines(shown: Mapping[str, Any]) -> Iterator[str]:
+def _lines(shown: JsonObject) -> Iterator[str]:
     """Yield JSON with one event a line."""
     head = {name: value for name, value in shown.items() if name != "events"}
     yield json.dumps(head)[:-1] + ', "events": ['

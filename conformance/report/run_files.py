@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from wireproof.conformance.verdict.records import Record, completed
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["ReadRun", "RunFileError", "read_run"]
 
@@ -32,7 +33,7 @@ class ReadRun:
 
     path: Path
     """The folder; of a lone file of records the file."""
-    summary: Mapping[str, Any]
+    summary: JsonObject
     """run.json, or what the records say of their run."""
     records: tuple[Record, ...]
     skipped: int = 0
@@ -94,7 +95,7 @@ def _record(line: str) -> Record | None:
     return completed(found) if isinstance(found, dict) and found.keys() >= NEEDED else None
 
 
-def _summary(path: Path, records: list[Record]) -> Mapping[str, Any]:
+def _summary(path: Path, records: list[Record]) -> JsonObject:
     first = records[0]
     known = {name: first.get(name) for name in SHARED}
     known |= {"started_at": first.get("run_started_at"), "partial": list(_partial(first)), "target": ""}

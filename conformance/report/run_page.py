@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.report.bundle import BUNDLES
 from wireproof.conformance.report.decoded_exchange import decoded_exchange, in_words
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Record
+from wireproof.protocols.json_values import JsonDict, JsonObject
 
 __all__ = ["EXCHANGES", "PAGE", "write_page"]
 
@@ -35,7 +35,7 @@ MOST_TEXT = 2000
 
 
 def write_page(
-    folder: Path, suite: Suite, summary: Mapping[str, Any], records: Sequence[Record], bundles: Sequence[str] = ()
+    folder: Path, suite: Suite, summary: JsonObject, records: Sequence[Record], bundles: Sequence[str] = ()
 ) -> None:
     """Write the page of a run into its folder. Raises `OSError`.
 
@@ -69,8 +69,8 @@ def write_page(
     (folder / PAGE).write_text(page, encoding="utf-8", errors="replace")
 
 
-def _row(record: Record) -> dict[str, Any]:
-    row: dict[str, Any] = {name: record.get(name) for name in SHOWN}
+def _row(record: Record) -> JsonDict:
+    row: JsonDict = {name: record.get(name) for name in SHOWN}
     if record["verdict"] == Verdict.PASS:
         del row["expected"], row["got"]
     for name in ("expected", "got"):

@@ -15,17 +15,18 @@ from types import MappingProxyType
 from typing import Any
 
 from wireproof.protocols import Protocol
+from wireproof.protocols.json_values import JsonDict, JsonObject
 
 SCHEMA = "wireproof.vectors/2"
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+DEFAULTS: Mapping[str, JsonObject] = {
     "frames": {"flags": []},
     "conversations": {"exclusive": False},
     "steps": {"connection": "a"},
 }
 """What a row of each list means where it leaves a key out."""
 
-Row = dict[str, Any]
-Document = dict[str, Any]
+Row = JsonDict
+Document = JsonDict
 Places = dict[str, tuple[str, str]]
 """Letter -> profile and variant."""
 Order = Mapping[str, int]

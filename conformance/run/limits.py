@@ -24,6 +24,7 @@ from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.symbolic import message_of, pattern_of
 from wireproof.protocols import Message, ProtocolError
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["MeasuredLimits", "largest_accepted", "measured_limits"]
 
@@ -64,7 +65,7 @@ async def measured_limits(
     `timeout` and `round_trip` in seconds; `at_once`: how many connections the target serves at a time, None for many;
     `alive`: whether the target still runs, asked before each request.
     """
-    spec: Mapping[str, Any] = suite.probe.get("limits", {})
+    spec: JsonObject = suite.probe.get("limits", {})
     over = time.monotonic() + MOST + TRIPS * round_trip
     places = asyncio.Semaphore(BESIDE if at_once is None else min(BESIDE, max(1, at_once // 2)))
     patience = min(timeout, PATIENCE) + 4 * round_trip
@@ -84,7 +85,7 @@ async def measured_limits(
 
         return one
 
-    async def limit_of(name: str, limit: Mapping[str, Any]) -> int | None:
+    async def limit_of(name: str, limit: JsonObject) -> int | None:
         known = int(assumed[name])
         asked = (largest_accepted(accepts(request), known, limit["most"]) for request in limit["ask"])
         return _agreed(await asyncio.gather(*asked), known)

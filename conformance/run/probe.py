@@ -10,7 +10,7 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,6 +25,7 @@ from wireproof.conformance.suite.symbolic import message_of, pattern_of, value_o
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, Request, protocol
 from wireproof.protocols.connection import Client, Connection, ReplyReader
+from wireproof.protocols.json_values import JsonObject
 
 AUTO = "auto"
 """In place of a profile or variant: whatever the server speaks."""
@@ -136,7 +137,7 @@ async def _answers_as(suite: Suite, address: Address, named: Spoken, timeout: fl
 
     A server that answers one request wrongly may look like one of another profile.
     """
-    spec: Mapping[str, Any] | None = suite.probe.get("version")
+    spec: JsonObject | None = suite.probe.get("version")
     if spec is None:
         return False
     symbols, received = probe_symbols(suite, named.profile, named.variant), bytearray()
@@ -174,7 +175,7 @@ def _speakers(suite: Suite, answer: bytes) -> list[Spoken]:
     return [Spoken(str(one["profile"]), str(one["variant"])) for one in found]
 
 
-def _is_read_as(suite: Suite, known: Mapping[str, Any], answer: bytes) -> bool:
+def _is_read_as(suite: Suite, known: JsonObject, answer: bytes) -> bool:
     """Say whether an answer is made of the messages of a known one: ids that a server makes may have any length."""
     symbols = probe_symbols(suite, str(known["profile"]), str(known["variant"]))
     link = symbols.protocol.link
@@ -337,7 +338,7 @@ async def what_is_answered(suite: Suite, address: Address, spoken: Spoken, timeo
 
 async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
     """Return the version the server reports, or "unknown"."""
-    spec: Mapping[str, Any] | None = suite.probe.get("version")
+    spec: JsonObject | None = suite.probe.get("version")
     reply = await reply_to(suite, address, spoken, spec["ask"], timeout) if spec else None
     value = getattr(reply, spec["field"], b"") if spec else b""
     text = bytes(value).rstrip(b"\0").decode("ascii", "replace")
@@ -346,7 +347,7 @@ async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: fl
 
 async def is_fresh_server(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
     """Say whether the server holds nothing yet, as the protocol's probe asks for it."""
-    spec: Mapping[str, Any] | None = suite.probe.get("fresh_server")
+    spec: JsonObject | None = suite.probe.get("fresh_server")
     if spec is None:
         return False
     reply = await reply_to(suite, address, spoken, spec["ask"], timeout)
@@ -363,7 +364,7 @@ async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout:
     while nobody else is there. The request is sent twice at once, then once more after a pause: what the count grows by
     in between, beyond what our own requests make it grow by, others asked.
     """
-    spec: Mapping[str, Any] | None = suite.probe.get("quiet")
+    spec: JsonObject | None = suite.probe.get("quiet")
     if spec is None:
         return ""
     symbols = probe_symbols(suite, spoken.profile, spoken.variant)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
 
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.run.probe import Spoken, probe_symbols, session
@@ -21,6 +19,7 @@ from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.symbolic import message_of, pattern_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, ProtocolError
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["DIRECT", "SETTLE", "SPARE", "UNMEASURED", "Route", "measured", "served_at_once"]
 
@@ -149,7 +148,7 @@ async def served_at_once(suite: Suite, address: Address, spoken: Spoken, most: i
     return found
 
 
-async def _proxy(spec: Mapping[str, Any], symbols: Symbols, address: Address, timeout: float) -> str:
+async def _proxy(spec: JsonObject, symbols: Symbols, address: Address, timeout: float) -> str:
     """Return what shows that the target sees somebody else than us; "" where nothing does.
 
     A target that names another port than ours is wrong, or behind a proxy. A proxy has another address, or takes
@@ -163,7 +162,7 @@ async def _proxy(spec: Mapping[str, Any], symbols: Symbols, address: Address, ti
     return ""
 
 
-async def _shown(spec: Mapping[str, Any], symbols: Symbols, address: Address, timeout: float) -> str | None:
+async def _shown(spec: JsonObject, symbols: Symbols, address: Address, timeout: float) -> str | None:
     """See `_proxy`; None where it could not be found out."""
     first = await _seen(spec, symbols, address, timeout, None)
     if first is None:
@@ -188,7 +187,7 @@ Place = tuple[str, int]
 
 
 async def _seen(
-    spec: Mapping[str, Any], symbols: Symbols, address: Address, timeout: float, local: Place | None
+    spec: JsonObject, symbols: Symbols, address: Address, timeout: float, local: Place | None
 ) -> tuple[Place, Place] | None:
     """Return address and port of our side, and those that the target shows for it; None where it shows none."""
     try:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from wireproof.conformance.drivers.streams import connect
 from wireproof.conformance.model.expressions import Number
@@ -21,6 +20,7 @@ from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.declared import UNSUPPORTED
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["Timeouts", "measured_timeout"]
 
@@ -37,7 +37,7 @@ class Timeouts:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        probed: Mapping[str, Any] = plan.suite.probe.get("timeouts", {})
+        probed: JsonObject = plan.suite.probe.get("timeouts", {})
         self._open = {name: spec for name, spec in probed.items() if name in plan.settings.undeclared}
         """Those that were not declared and not looked for yet."""
         self._other: set[str] = set()
@@ -64,7 +64,7 @@ class Timeouts:
         return [case for case in failed if parameters_in(case, self._other)]
 
 
-async def measured_timeout(address: Address, spec: Mapping[str, Any], assumed: Number) -> float | None:
+async def measured_timeout(address: Address, spec: JsonObject, assumed: Number) -> float | None:
     """Return the time-out in seconds, where all places show one and none the `assumed` one; None elsewhere."""
     most = float(spec["most"])
     seen = await asyncio.gather(*(_closed_after(address, bytes.fromhex(sent), most) for sent in spec["behind"]))

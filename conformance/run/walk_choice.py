@@ -40,7 +40,7 @@ from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.registry import server_packages
 from wireproof.reference_server.service import Service
 
-__all__ = ["Choice", "WalkError", "choose", "drawn"]
+__all__ = ["ChosenWalks", "WalkError", "choose", "drawn"]
 
 ANY = "*"
 """Stands in an opening for a word that is drawn."""
@@ -55,7 +55,7 @@ class WalkError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenWalks:
     """Walks that were chosen, and how much they show of what all candidates show."""
 
     walks: tuple[str, ...]
@@ -84,7 +84,9 @@ def drawn(of: WalkSet, number: int) -> str:
     return BETWEEN.join(moves)
 
 
-def choose(name: str, of: WalkSet, context: Context, *, first: Sequence[str], candidates: int, keep: int) -> Choice:
+def choose(
+    name: str, of: WalkSet, context: Context, *, first: Sequence[str], candidates: int, keep: int
+) -> ChosenWalks:
     """Return `keep` walks of a set, `first` among them, of that many candidates.
 
     Raises `WalkError` for a walk on which the reference server and the model disagree.
@@ -95,7 +97,9 @@ def choose(name: str, of: WalkSet, context: Context, *, first: Sequence[str], ca
     rare = _rare(played)
     shown = _as_bits(_shown(of, walk, [one & rare for one in by]) for walk, by in zip(walks, played, strict=True))
     chosen, covered = _cover(shown, len(first), keep)
-    return Choice(tuple(walks[one] for one in chosen), covered.bit_count(), _cover(shown, len(shown), 0)[1].bit_count())
+    return ChosenWalks(
+        tuple(walks[one] for one in chosen), covered.bit_count(), _cover(shown, len(shown), 0)[1].bit_count()
+    )
 
 
 class _Reach:

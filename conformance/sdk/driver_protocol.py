@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import jsonschema_rs
 import msgspec
+
+from wireproof.protocols.json_values import JsonDict
 
 __all__ = [
     "NONSENSE",
@@ -190,7 +191,7 @@ def command_faults(message: Mapping[str, object]) -> list[str]:
     return _faults(f"{do if do in COMMANDS else 'operation'}-command", message)
 
 
-def _read(line: bytes) -> dict[str, Any]:
+def _read(line: bytes) -> JsonDict:
     try:
         message = json.loads(line.decode())
     except UnicodeDecodeError as error:

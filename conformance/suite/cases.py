@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.suite.case import Case, Frame
 from wireproof.conformance.suite.case_documents import Context, cases_in, frames_in, read_cases, sdk_cases_in
@@ -23,6 +22,7 @@ from wireproof.conformance.suite.documents import CaseError, read_document, vect
 from wireproof.conformance.suite.sequence_documents import load_sequences
 from wireproof.conformance.suite.sequences import Sequence
 from wireproof.conformance.suite.walks import walk_cases
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = [
     "Case", "CaseError", "Clause", "Frame", "Suite", "cases_in", "frames_in", "load_probe", "load_suite",
@@ -38,7 +38,7 @@ class Suite:
     clauses: Mapping[str, Clause]
     cases: tuple[Case, ...]
     frames: tuple[Frame, ...]
-    probe: Mapping[str, Any]
+    probe: JsonObject
     """How to find out which profile and variant a server speaks (`probe.yaml`)."""
     ladder: tuple[str, ...] = ()
     """Groups of clauses, each above those it rests on."""

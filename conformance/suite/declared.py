@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.suite.documents import read_document, vectors_root
+from wireproof.protocols.json_values import JsonObject
 from wireproof.reference_server.registry import options_of
 
 UNSUPPORTED = "unsupported"
@@ -67,10 +67,10 @@ def parameters(protocol: str) -> Mapping[str, Number]:
 
 
 @cache
-def server_document(protocol: str) -> Mapping[str, Any]:
+def server_document(protocol: str) -> JsonObject:
     """Return how a server is set up that the cases fit, beside its parameters; nothing where there is no such file."""
     path = vectors_root() / protocol / "server.yaml"
-    found: Mapping[str, Any] = read_document(path, "server.schema.json") if path.is_file() else {}
+    found: JsonObject = read_document(path, "server.schema.json") if path.is_file() else {}
     return found
 
 
@@ -88,7 +88,7 @@ def server_files(protocol: str) -> Mapping[Path, Path]:
 
 
 @cache
-def server_options(protocol: str) -> Mapping[str, Any]:
+def server_options(protocol: str) -> JsonObject:
     """Return the options that such a server is given beside its parameters, files as paths."""
     paths = {name: str(vectors_root() / protocol / relative) for name, relative in _files(protocol).items()}
     return {**server_document(protocol).get("options", {}), **paths}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from wireproof.conformance.suite.case import Case
 from wireproof.conformance.suite.case_documents import cases_in
@@ -19,6 +18,7 @@ from wireproof.conformance.suite.pattern_types import AnyOf, MessagePattern
 from wireproof.conformance.suite.steps import AnyStep, Expect, ExpectSilence, Send, Step, StepChoice, Verb, Wait
 from wireproof.conformance.suite.values import SymbolicMessage
 from wireproof.protocols import protocol
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["WrittenScene", "written_scenes"]
 
@@ -41,7 +41,7 @@ def written_scenes(name: str) -> tuple[WrittenScene, ...]:
     return tuple(_read(name, read_document(path))) if path.is_file() else ()
 
 
-def _read(name: str, document: Mapping[str, Any]) -> Iterator[WrittenScene]:
+def _read(name: str, document: JsonObject) -> Iterator[WrittenScene]:
     context = load_suite(name).context
     for entry in document.get("scenes", ()):
         clients = {"a": {}} | {one: dict(fields or {}) for one, fields in entry.get("clients", {}).items()}

@@ -25,8 +25,16 @@ from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.written import as_written
 
 __all__ = [
-    "Asked", "Required", "RequirementSet", "RequirementSetError", "digest_of", "frozen", "newest", "read_set",
-    "set_names", "text_of",
+    "Required",
+    "RequirementCheck",
+    "RequirementSet",
+    "RequirementSetError",
+    "digest_of",
+    "frozen",
+    "newest",
+    "read_set",
+    "set_names",
+    "text_of",
 ]  # fmt: skip
 
 HEAD = "# Frozen by `wireproof requirements freeze`: never edit it, freeze another one (docs/requirement-sets.md).\n"
@@ -68,7 +76,7 @@ class RequirementSet:
 
 
 @dataclass
-class Asked:
+class RequirementCheck:
     """A set beside the cases of today: which of them decide, and why the others do not."""
 
     of: RequirementSet

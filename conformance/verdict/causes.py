@@ -10,9 +10,9 @@ place. What fails only under another segmentation has one cause for each clause 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.outcome import AT_END, BY_MODEL
 from wireproof.conformance.model.verdict import Level, Verdict
@@ -29,6 +29,7 @@ from wireproof.conformance.verdict.record_facts import (
     size_of,
 )
 from wireproof.conformance.verdict.sdk_causes import with_spoiled
+from wireproof.protocols.json_values import JsonDict, JsonObject
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -66,7 +67,7 @@ class Cause:
         return reasons[0] if all(reasons) else ""
 
     @property
-    def process(self) -> Mapping[str, Any]:
+    def process(self) -> JsonObject:
         """What is known of the process that died or answered nobody; empty for all others."""
         return process_of(self.first) or {}
 
@@ -85,7 +86,7 @@ class Cause:
         found = sorted(frozenset.intersection(*asked)) if len(asked) > 1 else []
         return found if len(found) <= 2 else []
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonDict:
         """Return the cause as run.json has it."""
         first = self.first
         hang = extra_of(first).get("hang") or self.process.get("hang")

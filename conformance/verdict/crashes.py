@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.verdict.last_words import in_frame
+from wireproof.protocols.json_values import JsonObject
 
 RUN_ENDED = "the run ended: "
 SERVES = "a target that serves"
@@ -52,7 +52,7 @@ class Hang:
         return f"hangs: it answers nobody, and {self.used}"
 
     @property
-    def extra(self) -> Mapping[str, Any]:
+    def extra(self) -> JsonObject:
         """What a record has of it."""
         return {"cpu": round(self.cpu, 3), "seconds": round(self.seconds, 3), "busy": self.busy}
 
@@ -67,7 +67,7 @@ class ProcessEnd:
     """The last lines that it wrote, as many as are quoted."""
     clause: str
     """Blamed where the case blames none: the first of the case."""
-    extra: Mapping[str, Any]
+    extra: JsonObject
     hang: Hang | None = None
     """It ran on and answered nobody, until wireproof ended it."""
 
@@ -79,7 +79,7 @@ class Death:
     how: str
     """As in "it ..."."""
     cases: Sequence[str]
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
 
     @classmethod
     def of_target(cls, gone: str, cases: Sequence[str]) -> Death:
@@ -94,7 +94,7 @@ def not_played(why: str) -> Outcome:
     return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected=SERVES, got=f"it {why}")
 
 
-def is_unplayed(record: Mapping[str, Any]) -> bool:
+def is_unplayed(record: JsonObject) -> bool:
     """Say whether a record is of a case that was not begun: the run ended before it, or the target did."""
     return record["expected"] == SERVES or str(record["got"]).startswith(RUN_ENDED)
 

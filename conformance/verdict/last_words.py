@@ -7,9 +7,10 @@ fault handlers, panics of Rust and Go, exceptions of Java, C#, JavaScript and PH
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["LastWords", "in_frame", "last_words", "without_template_arguments"]
 
@@ -74,7 +75,7 @@ class LastWords:
         return {"said": self.line, "frame": self.frame, "names_a_cause": self.names_a_cause}
 
 
-def in_frame(process: Mapping[str, Any]) -> str:
+def in_frame(process: JsonObject) -> str:
     """Return " in FRAME" for what a record has of a process, "" where no frame is known."""
     return f" in {process['frame']}" if process.get("frame") else ""
 

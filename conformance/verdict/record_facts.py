@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.outcome import ANYWHERE
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.protocols.json_values import JsonObject
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -56,7 +56,7 @@ class CauseKind(StrEnum):
     """wireproof's own fault."""
 
 
-def signature(process: Mapping[str, Any]) -> tuple[str, str]:
+def signature(process: JsonObject) -> tuple[str, str]:
     """Return what is the same in all deaths of one cause: its end and what it printed; "" for no words."""
     death = str(process.get("death") or "")
     if process.get("frame"):
@@ -64,7 +64,7 @@ def signature(process: Mapping[str, Any]) -> tuple[str, str]:
     return death, plain(process.get("said")) if process.get("names_a_cause") else ""
 
 
-def process_of(record: Record) -> Mapping[str, Any] | None:
+def process_of(record: Record) -> JsonObject | None:
     """Return what is known of the process that ended, or answered nobody, during the play; None where none did."""
     extra = extra_of(record)
     if extra.get("process"):
@@ -117,7 +117,7 @@ def shared_keys(record: Record) -> list[tuple[object, ...]]:
     return found
 
 
-def extra_of(record: Record) -> Mapping[str, Any]:
+def extra_of(record: Record) -> JsonObject:
     """Return what a record has beyond what every record has."""
     return record.get("extra") or {}
 

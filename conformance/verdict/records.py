@@ -11,20 +11,20 @@ import os
 import platform
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from wireproof.conformance.model import exchange
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
-from wireproof.conformance.suite.requirement_sets import Asked
+from wireproof.conformance.suite.requirement_sets import RequirementCheck
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.causes import causes_of
+from wireproof.protocols.json_values import JsonDict, JsonObject
 
 RECORD_SCHEMA = "wireproof.record/1"
 RUN_SCHEMA = "wireproof.run/1"
@@ -33,8 +33,8 @@ MOST_TITLE = 56
 LARGEST_PASS = 600
 """Bytes of the line of a pass: of the title there is as much as fits, but always `LEAST_TITLE` characters."""
 LEAST_TITLE = 12
-Record = dict[str, Any]
-LEFT_OUT: Mapping[str, Any] = {
+Record = JsonDict
+LEFT_OUT: JsonObject = {
     **dict.fromkeys(("blamed", "guilty", "observed", "step", "byte", "expected", "got", "run_cases", "partial")),
     "exchange": (),
     "extra": {},
@@ -66,18 +66,18 @@ class Run:
     implementation: str
     implementation_version: str = "unknown"
     role: str = "server"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
     partial: list[str] = field(default_factory=list)
     """Why the run does not hold all cases, as far as it is known yet: a selection, an end before the last case."""
     cases: int | None = None
     """How many cases a complete run has, played whole; None where nobody counted."""
-    asked: Asked | None = None
+    asked: RequirementCheck | None = None
     """The requirement set that decides the exit code; None: every MUST and SHOULD does."""
     namespace: str = field(default_factory=lambda: secrets.token_hex(3))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     started_at: str = field(default_factory=now_text)
 
-    def summary(self, records: Iterable[Record], exit_code: int, *, complete: bool = True) -> dict[str, Any]:
+    def summary(self, records: Iterable[Record], exit_code: int, *, complete: bool = True) -> JsonDict:
         """Return run.json, with cases by level, plays under other deliveries apart, and what did not pass by cause.
 
         A run that is not `complete` was cut short, or is still under way.
@@ -155,7 +155,7 @@ def record_id(case: str, segmentation: str, profile: str, variant: str) -> str:
     return sha256(f"{case}|{segmentation}|{profile}|{variant}".encode()).hexdigest()[:12]
 
 
-def completed(line: Mapping[str, Any]) -> Record:
+def completed(line: JsonObject) -> Record:
     """Return a record with every field, of a line that left out those that say nothing."""
     empty: Record = {**LEFT_OUT, "exchange": [], "extra": {}}
     return {**line, **{name: value for name, value in empty.items() if name not in line}}
@@ -197,19 +197,28 @@ def _why_not(run: Run, case: Case, outcome: Outcome) -> dict[str, str]:
     return {"not_required": why} if why else {}
 
 
-def record(
-    run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int, with_passes: bool = True
-) -> Record:
-    """Return the record of one play; without `with_passes`, the exchange of a play that passes is left out.
+def _level(profile: str, suite: Suite, case: Case, outcome: Outcome) -> Level:
+    """Return the level of one play: that of its case, unless the clause that is blamed weighs something else.
 
     A server that ends, or serves nobody any more, weighs what the clause says that it breaks, in a case of a MAY too.
     Where the model names a clause that only recommends something, the failure is that of a SHOULD.
     """
-    level = level_of(case, suite, run.profile)
-    if case.modelled and level is Level.MUST and outcome.blamed is not None and outcome.blamed in suite.clauses:
-        level = Level.MUST if suite.clauses[outcome.blamed].levels.get(run.profile) is Level.MUST else Level.SHOULD
-    if outcome.verdict is Verdict.CRASH and outcome.blamed is not None and outcome.blamed in suite.clauses:
-        level = min(level, suite.clauses[outcome.blamed].levels.get(run.profile, level), key=list(Level).index)
+    level = level_of(case, suite, profile)
+    if outcome.blamed is None or outcome.blamed not in suite.clauses:
+        return level
+    of_clause = suite.clauses[outcome.blamed].levels.get(profile)
+    if case.modelled and level is Level.MUST:
+        level = Level.MUST if of_clause is Level.MUST else Level.SHOULD
+    if outcome.verdict is Verdict.CRASH:
+        level = min(level, of_clause or level, key=list(Level).index)
+    return level
+
+
+def record(
+    run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int, with_passes: bool = True
+) -> Record:
+    """Return the record of one play; without `with_passes`, the exchange of a play that passes is left out."""
+    level = _level(run.profile, suite, case, outcome)
     verdict = weigh(outcome, level)
     if verdict is Verdict.CRASH and "hang" in outcome.extra:
         verdict = Verdict.HANG

@@ -11,10 +11,10 @@ from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.steps import AnyStep, Expect, Observe, Repeat, Step
 from wireproof.conformance.suite.symbolic import pattern_of
 from wireproof.fuzz.differential.comparison import PUSH, AnswerDifference
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.seed_scripts import generated_scripts, script_actions, usable
 from wireproof.fuzz.script import Script
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["Source", "sources"]
 

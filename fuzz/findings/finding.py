@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from wireproof.conformance.verdict.records import now_text, wireproof_version
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.script import Script, from_json, to_json
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["SCHEMA", "SCRIPT_ENGINES", "STEP_ENGINE", "FindingError", "FuzzFinding"]
 

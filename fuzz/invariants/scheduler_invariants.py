@@ -42,7 +42,7 @@ from wireproof.reference_server.buckets import Bucket
 from wireproof.reference_server.clock import Timer, VirtualClock
 from wireproof.reference_server.scheduler import Scheduler
 
-__all__ = ["RECORDS", "SLICE_NS", "Asked", "ScheduleCheck", "ScheduledRecord", "small_steps"]
+__all__ = ["RECORDS", "SLICE_NS", "DueTime", "ScheduleCheck", "ScheduledRecord", "small_steps"]
 
 RECORDS = 12
 SLICE_NS = 2_000_000
@@ -117,7 +117,7 @@ class _SlicedClock(VirtualClock):
         self._now_ns = max(self._now_ns, when_ns)
 
 
-class Asked(NamedTuple):
+class DueTime(NamedTuple):
     """A record that is scheduled, as the model knows it."""
 
     due: int
@@ -142,8 +142,8 @@ class ScheduleCheck:
             self.clock, self._on_due, tick_ns=tick, slice_items=items, slice_ns=SLICE_NS
         )
         self.records = [ScheduledRecord(number) for number in range(RECORDS)]
-        self.model: dict[ScheduledRecord, Asked] = {}
-        self._delivered: list[tuple[Asked, int]] = []
+        self.model: dict[ScheduledRecord, DueTime] = {}
+        self._delivered: list[tuple[DueTime, int]] = []
         """What was delivered in this advance, and some before, each with the tick that was being delivered."""
         self._inside: dict[ScheduledRecord, tuple[ScheduledRecord, int | None]] = {}
         self._count = self._worked = self._stop = 0
@@ -190,7 +190,7 @@ class ScheduleCheck:
             raise InvariantError("late by at most a tick", f"{late} still wait at {now}", "late")
         self.compare()
 
-    def _latest(self, asked: Asked) -> int:
+    def _latest(self, asked: DueTime) -> int:
         """Return the instant at which a record must have been delivered, if nothing but the work so far held it up."""
         return max(-(-asked.due // self.tick), asked.at // self.tick + 1) * self.tick + self._worked
 
@@ -329,4 +329,4 @@ class ScheduleCheck:
 
     def _ask(self, item: ScheduledRecord, due: int, order: int | None) -> None:
         """Let the model know what was scheduled now."""
-        self.model[item] = Asked(due, order, self.clock.monotonic_ns(), self.scheduler._opened)
+        self.model[item] = DueTime(due, order, self.clock.monotonic_ns(), self.scheduler._opened)

@@ -11,7 +11,7 @@ from wireproof.conformance.suite.case_traits import asked_by, parts
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.conformance.suite.steps import ConnectTo
 from wireproof.conformance.verdict.records import level_of
-from wireproof.fuzz.json_values import JsonObject
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["Needs", "asked_in", "links_in", "needs", "needs_of", "optional_requests"]
 

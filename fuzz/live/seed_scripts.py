@@ -7,13 +7,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.generation import ScriptGenerator
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
 from wireproof.protocols import Role
 from wireproof.protocols.dissect import Dissection
+from wireproof.protocols.json_values import JsonObject
 
 if TYPE_CHECKING:
     from wireproof.fuzz.live.context import FuzzContext

@@ -10,11 +10,11 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.names import near
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
 from wireproof.fuzz.promotion.entry import PromotionError
 from wireproof.fuzz.promotion.promoted_steps import steps_of
 from wireproof.protocols import protocol
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["captured_case"]
 

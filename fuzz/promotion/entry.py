@@ -18,7 +18,6 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.records import level_of, weigh
 from wireproof.fuzz.findings.finding import STEP_ENGINE, FuzzFinding
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
 from wireproof.fuzz.live.live_reproduction import in_reference
 from wireproof.fuzz.live.required_features import links_in, needs_of
@@ -30,6 +29,7 @@ from wireproof.fuzz.promotion.promoted_steps import steps_of
 from wireproof.fuzz.script import Restart, Script
 from wireproof.mutants.registry import server_mutants
 from wireproof.protocols import ErrorCode, Request, protocol
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["PromotionError", "check_frame", "conforming_case", "entry_of", "refuse_what_is_gone"]
 

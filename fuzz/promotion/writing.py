@@ -11,9 +11,9 @@ from wireproof.conformance.suite.cases import CaseError, Suite, frames_in, vecto
 from wireproof.conformance.suite.yaml_documents import parsed
 from wireproof.fuzz.corpus import merge
 from wireproof.fuzz.findings.finding import FuzzFinding
-from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.promotion.entry import PromotionError, check_frame, conforming_case
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["add", "keep_input", "regressions"]
 

@@ -11,7 +11,7 @@ from tests.fuzz.planting import plant
 from wireproof.fuzz import scheduler_input
 from wireproof.fuzz.invariants import scheduler_invariants as invariants
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.invariants.scheduler_invariants import Asked, ScheduleCheck, ScheduledRecord
+from wireproof.fuzz.invariants.scheduler_invariants import DueTime, ScheduleCheck, ScheduledRecord
 from wireproof.reference_server import scheduler as scheduler_module
 from wireproof.reference_server.scheduler import Scheduler
 
@@ -99,7 +99,7 @@ def test_an_order_that_is_wrong_is_noticed() -> None:
     check = ScheduleCheck()
     check.apply(1, 10)
     check.apply(2, 20)
-    check.model[check.records[1]] = Asked(25, 1, 0, 0)
+    check.model[check.records[1]] = DueTime(25, 1, 0, 0)
 
     with pytest.raises(InvariantError, match=r"never early"):
         check.advance(40)
@@ -136,7 +136,7 @@ def test_what_seeds_alone_find(wrong: Any, invariant: str, monkeypatch: pytest.M
 
 def test_what_is_overtaken_while_others_are_scheduled_is_noticed() -> None:
     check = ScheduleCheck()
-    check._delivered = [(Asked(20, 1, 0, 0), 20), (Asked(10, 2, 0, 0), 20)]
+    check._delivered = [(DueTime(20, 1, 0, 0), 20), (DueTime(10, 2, 0, 0), 20)]
 
     with pytest.raises(InvariantError, match="in order of instant"):
         check._check_order()
@@ -144,7 +144,7 @@ def test_what_is_overtaken_while_others_are_scheduled_is_noticed() -> None:
 
 def test_what_is_asked_for_while_a_tick_is_delivered_has_no_place_in_its_order() -> None:
     check = ScheduleCheck()
-    check._delivered = [(Asked(20, 1, 0, 0), 20), (Asked(10, 2, 20, 20), 21)]
+    check._delivered = [(DueTime(20, 1, 0, 0), 20), (DueTime(10, 2, 20, 20), 21)]
 
     check._check_order()
 

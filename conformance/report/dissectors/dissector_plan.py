@@ -30,13 +30,14 @@ from wireproof.protocols.fields import (
     Terminated,
     UInt,
 )
+from wireproof.protocols.json_values import JsonDict
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import Push, Reply, Request, declared_layout
 from wireproof.protocols.profile import Layout, Profile, Variant
 
 __all__ = ["Plan", "plan_of"]
 
-Plan = dict[str, Any]
+Plan = JsonDict
 """JSON: protocol, profile, variant, port, order, enums, messages by name, links by name, left_out."""
 ROLES = (("request", Request), ("reply", Reply), ("push", Push))
 
@@ -91,7 +92,7 @@ def _collect(message: type[Message], found: dict[str, type[Message]]) -> None:
             _collect(kind.part, found)
 
 
-def _message(layout: Layout, spoken: Protocol, message: type[Message]) -> dict[str, Any]:
+def _message(layout: Layout, spoken: Protocol, message: type[Message]) -> JsonDict:
     mask = bytearray(b"\xff" * len(layout.lead))
     for _, kind in layout.fields:
         for at in range(kind.at, kind.at + kind.count) if isinstance(kind, Bits) else ():
@@ -99,7 +100,7 @@ def _message(layout: Layout, spoken: Protocol, message: type[Message]) -> dict[s
         if isinstance(kind, Lines):
             mask[kind.flag // 8] &= ~(0x80 >> kind.flag % 8) & 0xFF
     lead = bytes(one & over for one, over in zip(layout.lead, mask, strict=True))
-    plan: dict[str, Any] = {
+    plan: JsonDict = {
         "role": next((name for name, base in ROLES if issubclass(message, base)), "part"),
         "lead": lead.hex(),
         "mask": mask.hex(),
@@ -124,9 +125,7 @@ def _field(kind: Kind) -> list[Any]:
     return FORMS[type(kind)](kind)
 
 
-def _link(
-    spoken: Protocol, profile: Profile, variant: Variant, link: Link, messages: dict[str, dict[str, Any]]
-) -> dict[str, Any]:
+def _link(spoken: Protocol, profile: Profile, variant: Variant, link: Link, messages: dict[str, JsonDict]) -> JsonDict:
     mine = [one for one in link.requests or profile.replies if one in profile.replies]
     later = [request for request, *_ in link.continued.values()]
     opening: list[type[Message]] = [type(one) for one in link.handshake()]
@@ -155,22 +154,22 @@ def _name(spoken: Protocol, link: Link) -> str:
     return next(name for name, one in spoken.links.items() if one is link)
 
 
-def _is_bare(message: dict[str, Any]) -> bool:
+def _is_bare(message: JsonDict) -> bool:
     """Say whether nothing but its place distinguishes a message from others."""
     return not (message["lead"] or message.get("text") or any(field[1] == "const" for field in message["fields"]))
 
 
-def _sorted(messages: dict[str, dict[str, Any]], names: Iterable[str]) -> list[str]:
+def _sorted(messages: dict[str, JsonDict], names: Iterable[str]) -> list[str]:
     """Return names, those of messages that more bits distinguish first."""
     return sorted(dict.fromkeys(names), key=lambda name: -_decisive(messages[name]))
 
 
-def _decisive(message: dict[str, Any]) -> int:
+def _decisive(message: JsonDict) -> int:
     constants = [8 * int(field[2]) for field in message["fields"] if field[1] == "const"]
     return int(message["mask"] or "0", 16).bit_count() + sum(constants)
 
 
-def _left_out(spoken: Protocol, messages: dict[str, dict[str, Any]]) -> Iterator[str]:
+def _left_out(spoken: Protocol, messages: dict[str, JsonDict]) -> Iterator[str]:
     """Yield what a dissector does not read, a sentence each."""
     for name, link in spoken.links.items():
         if link.listener:

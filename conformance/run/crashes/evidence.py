@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.run.crashes.known_causes import Signature
@@ -15,6 +14,7 @@ from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang, ProcessEnd
 from wireproof.conformance.verdict.last_words import last_words
 from wireproof.conformance.verdict.pipeline import Evidence, decide
+from wireproof.protocols.json_values import JsonDict
 
 __all__ = ["CrashEvidence"]
 
@@ -44,9 +44,9 @@ class CrashEvidence:
             looks.append(self._server.runs())
         self.hang = Hang(used, seconds, all(looks))
 
-    def of(self, death: str) -> dict[str, Any]:
+    def of(self, death: str) -> JsonDict:
         """Return what a record keeps of an end; `death` says how it came, as in "it ..."."""
-        found: dict[str, Any] = {"death": death, "start": self._server.starts}
+        found: JsonDict = {"death": death, "start": self._server.starts}
         found["last_words"] = self._server.last_words()
         if self._server.given_up and self.hang is not None:
             found["hang"] = self.hang.extra

@@ -10,9 +10,7 @@ Nobody looks for the case after a further end of a spent cause.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.suite.case_traits import sent_by
@@ -20,6 +18,7 @@ from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import held_back
 from wireproof.conformance.verdict.last_words import in_frame
+from wireproof.protocols.json_values import JsonObject
 
 __all__ = ["DeathCause", "HeldBack", "KnownCauses", "Signature", "end_of", "in_words"]
 
@@ -141,7 +140,7 @@ class KnownCauses:
         return float(count / total**0.5) if total else 0.0
 
 
-def in_words(process: Mapping[str, Any]) -> str:
+def in_words(process: JsonObject) -> str:
     """Return how a process ended, with what it said and where, as in "it ..."."""
     words = f" ({str(process['said'])[:SAID]})" if process.get("names_a_cause") else ""
     return f"{process['death']}{in_frame(process)}{words}"

@@ -9,6 +9,7 @@ from typing import Any
 from wireproof.conformance.run.durability.promises import Keeps
 from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
 from wireproof.protocols import Message, protocol
+from wireproof.protocols.json_values import JsonObject
 from wireproof.protocols.registry import Protocol
 
 __all__ = ["Conversation", "TestedQueue", "conversation"]
@@ -32,7 +33,7 @@ class Conversation:
     spoken: Protocol
     profile: str
     variant: str
-    document: Mapping[str, Any]
+    document: JsonObject
 
     @property
     def queues(self) -> list[TestedQueue]:
@@ -54,7 +55,7 @@ class Conversation:
         kind = self.spoken.message(self.profile, name)
         return kind(**{field: self._value(field, value, given) for field, value in fields.items()})
 
-    def _value(self, field: str, value: Any, given: Mapping[str, Any]) -> Any:
+    def _value(self, field: str, value: Any, given: JsonObject) -> Any:
         if isinstance(value, str) and value.startswith("$"):
             value = given[value[1:]]
         if isinstance(value, str):

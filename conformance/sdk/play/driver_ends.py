@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace
@@ -19,6 +18,7 @@ from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.last_words import in_frame, last_words
+from wireproof.protocols.json_values import JsonDict
 
 LOST = "lost"
 """What a record keeps of a driver that did not answer after its connection had ended."""
@@ -44,7 +44,7 @@ REPORT = 400
 """Last lines in which a report of the death is looked for."""
 
 
-def driver_end(driver: DriverProcess) -> dict[str, Any]:
+def driver_end(driver: DriverProcess) -> JsonDict:
     """Return how a driver ended and what it printed, as records have it."""
     words = last_words("\n".join(driver.last_words(REPORT)))
     how = (driver.death or "is gone").removeprefix("the driver ")

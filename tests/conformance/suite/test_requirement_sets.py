@@ -12,8 +12,8 @@ from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite import requirement_sets
 from wireproof.conformance.suite.cases import Case, load_suite, vectors_root
 from wireproof.conformance.suite.requirement_sets import (
-    Asked,
     Required,
+    RequirementCheck,
     RequirementSet,
     RequirementSetError,
     digest_of,
@@ -34,10 +34,10 @@ def named(name: str, *steps: dict[str, object]) -> Case:
     return replace(make_case(*steps), id=name)
 
 
-def asked(cases: list[Case], now: list[Case], level: Level = Level.MUST, then: Level = Level.MUST) -> Asked:
+def asked(cases: list[Case], now: list[Case], level: Level = Level.MUST, then: Level = Level.MUST) -> RequirementCheck:
     held = {"server": {one.id: Required(then, digest_of(one)) for one in cases}}
     found = RequirementSet("throttr", "7.3.2", 1, "0.1.0", ("whole", "bytes"), held)
-    return Asked(found, "server", {one.id: (one, level) for one in now})
+    return RequirementCheck(found, "server", {one.id: (one, level) for one in now})
 
 
 def test_a_case_that_is_as_it_was_decides() -> None:

@@ -12,7 +12,7 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.documents import vectors_root
-from wireproof.conformance.suite.requirement_sets import Asked, Required, RequirementSet, digest_of
+from wireproof.conformance.suite.requirement_sets import Required, RequirementCheck, RequirementSet, digest_of
 from wireproof.conformance.verdict.records import Run, level_of, record, record_id, weigh
 
 SCHEMAS = vectors_root() / ".." / "reports" / "schema"
@@ -138,7 +138,7 @@ def test_an_end_of_the_target_with_only_newer_cases_under_way_decides_nothing(
     cases = {name: make_case(id=name) for name in ("a/old", "a/new", "made/up")}
     held = {name: Required(Level.MUST, digest_of(cases[name])) for name in ("a/old", "made/up")}
     found = RequirementSet("throttr", "7.1.0", 1, "0.1.0", ("whole",), {"server": held})
-    asked = Asked(found, "server", {name: (case, Level.MUST) for name, case in cases.items()})
+    asked = RequirementCheck(found, "server", {name: (case, Level.MUST) for name, case in cases.items()})
     ends = Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, extra={"ends": [{"under_way": under_way}]})
 
     made = record(run(asked=asked), SUITE, make_case(), ends, duration_us=7)
