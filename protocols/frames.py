@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from wireproof.protocols.fields import (
@@ -36,6 +36,7 @@ from wireproof.protocols.profile import Layout
 
 Decoder = Callable[[bytes, int, int, "FrameContext"], tuple[Any, int]]
 Encoder = Callable[[Any], bytes]
+ByteOrder = Literal["little", "big"]
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ def unsplit(name: str, size: int, at: int) -> MalformedFrameError:
     return MalformedFrameError(ErrorCode.BAD_VALUE, detail, at)
 
 
-def bad_value(message: Any, layout: Layout) -> LocalProtocolError:
+def bad_value(message: Message, layout: Layout) -> LocalProtocolError:
     """Return the error that names the first field of `message` its layout cannot carry."""
     if type(message) is not layout.message:
         detail = f"expected {layout.message.NAME}, got {shown(message)}"
@@ -102,7 +103,7 @@ def shown(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
 
-def _carries(kind: Kind, value: Any) -> bool:
+def _carries(kind: Kind, value: object) -> bool:
     match kind:
         case UInt():
             return isinstance(value, int) and kind.minimum <= value <= kind.maximum

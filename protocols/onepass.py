@@ -22,17 +22,18 @@ Such a message ends where its datagram ends, so its decoder never asks for more:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from wireproof.protocols.errors import ErrorCode, MalformedFrameError
 from wireproof.protocols.fields import Kind, Raw, Rest, Terminated, UInt
-from wireproof.protocols.frames import Decoder, Encoder, FrameContext, bad_value
+from wireproof.protocols.frames import ByteOrder, Decoder, Encoder, FrameContext, bad_value
 from wireproof.protocols.profile import Layout
 
 __all__ = ["compile_onepass"]
 
 
-_ORDERS = {"<": "little", ">": "big"}
+_ORDERS: Mapping[str, ByteOrder] = {"<": "little", ">": "big"}
 
 
 def compile_onepass(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
@@ -76,11 +77,11 @@ def _stop(kind: Kind, buf: bytes, at: int, end: int, where: str) -> int:
     return at + size
 
 
-def _value(kind: Kind, data: bytes, order: Any) -> Any:
+def _value(kind: Kind, data: bytes, order: ByteOrder) -> int | bytes:
     return int.from_bytes(data, order) if isinstance(kind, UInt) else data
 
 
-def _written(kind: Kind, value: Any, order: Any) -> bytes:
+def _written(kind: Kind, value: Any, order: ByteOrder) -> bytes:
     """Return the bytes of one field; raises what `bad_value` is raised for."""
     if isinstance(kind, UInt):
         return int.to_bytes(value, kind.width, order)

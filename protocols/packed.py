@@ -21,7 +21,16 @@ from typing import Any
 
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.fields import Absent, Bits, Blob, Constant, Lines, Shortest
-from wireproof.protocols.frames import Decoder, Encoder, FrameContext, bad_value, build, header_struct, too_large
+from wireproof.protocols.frames import (
+    ByteOrder,
+    Decoder,
+    Encoder,
+    FrameContext,
+    bad_value,
+    build,
+    header_struct,
+    too_large,
+)
 from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Layout
 
@@ -173,7 +182,7 @@ def _encoder(layout: Layout, byte_order: str) -> Encoder:
     return encoder
 
 
-def _shortest(size: int, order: Any) -> tuple[int, bytes]:
+def _shortest(size: int, order: ByteOrder) -> tuple[int, bytes]:
     """Return the first byte of a size and the bytes after the fixed parts."""
     if size < 253:
         return size, b""
@@ -181,7 +190,7 @@ def _shortest(size: int, order: Any) -> tuple[int, bytes]:
     return 252 + width.bit_length() - 1, size.to_bytes(width, order)
 
 
-def _block_of(rows: tuple[Any, ...], width: int, order: Any, row: type[Message]) -> bytes:
+def _block_of(rows: tuple[Message, ...], width: int, order: ByteOrder, row: type[Message]) -> bytes:
     """Return the block of lines with its size; nothing for no line. Raises what `bad_value` is raised for."""
     if not rows:
         if type(rows) is not tuple:

@@ -125,7 +125,7 @@ class Layout:
         return [Place(name, before + start, before + stop, body=True) for name, start, stop in spans(tokens)]
 
 
-def lines_size(kind: Lines, rows: tuple[Any, ...]) -> int:
+def lines_size(kind: Lines, rows: tuple[Message, ...]) -> int:
     """Return the bytes of a block of lines, with the size before it."""
     values = [getattr(row, name) for row in rows for name in row.__struct_fields__]
     return kind.count.width + sum(map(len, values)) + 3 * len(rows) if rows else 0

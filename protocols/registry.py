@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from wireproof.protocols.json_values import JsonObject
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
@@ -66,7 +67,7 @@ class Protocol:
     """Fields of requests, rows and pushes that name what they are about."""
     time_left: Mapping[str, tuple[str, Mapping[int, int]]] = field(default_factory=dict)
     """Field that shrinks as time passes -> the field with its unit, and the nanoseconds of each unit."""
-    aliases: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, JsonObject]] = field(default_factory=dict)
     """Short name in cases -> the message and fields it stands for: `{"ok": ("STATUS", {"ok": True})}`."""
     push_name: str = "PUSH"
     """The name cases use for a push in every profile."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wireproof.protocols.fields import Word
+from wireproof.protocols.fields import Atom, Word
 from wireproof.protocols.frames import bad_value
 from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Layout
@@ -59,7 +59,7 @@ def message_of(expression: Leaf | Branch | None, layouts: Callable[[bytes], Layo
     return found.message(**_arguments(found, rest, expression.at))
 
 
-def text_of(layout: Layout, message: Any) -> bytes:
+def text_of(layout: Layout, message: Message) -> bytes:
     """Return the compact form of a message, without a line end: a space between atoms, none beside parentheses.
 
     Raises `LocalProtocolError` for a value that it cannot have.
@@ -67,7 +67,7 @@ def text_of(layout: Layout, message: Any) -> bytes:
     return compact(tokens_of(layout, message))
 
 
-def tokens_of(layout: Layout, message: Any) -> list[Token]:
+def tokens_of(layout: Layout, message: Message) -> list[Token]:
     """Return the parentheses and atoms of a message. Raises `LocalProtocolError` as `text_of`."""
     try:
         if type(message) is not layout.message:
@@ -92,8 +92,8 @@ def _constructor(name: bytes) -> bytes:
     return name[:1].upper() + name[1:]
 
 
-def _arguments(layout: Layout, items: list[Leaf | Branch], at: int) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def _arguments(layout: Layout, items: list[Leaf | Branch], at: int) -> dict[str, object]:
+    values: dict[str, object] = {}
     rest, fields = iter(items), iter(layout.fields)
     for name, kind in fields:
         item = next(rest, None)
@@ -112,8 +112,8 @@ def _arguments(layout: Layout, items: list[Leaf | Branch], at: int) -> dict[str,
     return values
 
 
-def _members(layout: Layout, items: Iterable[Leaf | Branch], at: int) -> dict[str, Any]:
-    known, values = dict(layout.fields), dict[str, Any]()
+def _members(layout: Layout, items: Iterable[Leaf | Branch], at: int) -> dict[str, object]:
+    known, values = dict(layout.fields), dict[str, object]()
     for one in items:
         pair = one.items if isinstance(one, Branch) else []
         if len(pair) != 2 or not isinstance(pair[0], Leaf):
@@ -139,7 +139,7 @@ def _word(kind: Word, item: Leaf | Branch, where: str) -> tuple[int, Leaf | Bran
     return number, item.items[1] if isinstance(item, Branch) else None
 
 
-def _value(kind: Any, item: Leaf | Branch, where: str) -> Any:
+def _value(kind: Any, item: Leaf | Branch, where: str) -> int | bytes:
     if isinstance(kind, Word):
         return _word(kind, item, where)[0]
     if kind.form == "time":
@@ -152,7 +152,7 @@ def _value(kind: Any, item: Leaf | Branch, where: str) -> Any:
     return item.value if kind.form == "text" else _number(kind, item, where)
 
 
-def _number(kind: Any, item: Leaf, where: str) -> int:
+def _number(kind: Atom | Word, item: Leaf, where: str) -> int:
     number = -1
     digits = item.value.lstrip(b"-0")
     fits = len(digits) <= LONGEST_NUMBER and _NUMBER.fullmatch(item.value)

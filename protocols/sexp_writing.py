@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from wireproof.protocols.fields import Atom, Kind, Word
+from wireproof.protocols.messages import Message
 from wireproof.protocols.sexp import quoted, written_atom
 
 __all__ = ["EPOCH", "Token", "compact", "is_record", "spans", "spellings", "written_tokens"]
@@ -43,13 +44,13 @@ def is_record(fields: Fields) -> bool:
     return any(isinstance(kind, Atom) and kind.is_member for _, kind in fields)
 
 
-def written_tokens(lead: bytes, fields: Fields, message: Any) -> list[Token]:
+def written_tokens(lead: bytes, fields: Fields, message: Message) -> list[Token]:
     """Return the tokens of a message; `lead` is its constructor. Raises what a wrong value raises."""
     head = [] if is_record(fields) else [_atom(lead, is_constructor=True)]
     return [OPEN, *head, *_tokens(fields, message), CLOSE]
 
 
-def _tokens(fields: Fields, message: Any) -> Iterator[Token]:
+def _tokens(fields: Fields, message: Message) -> Iterator[Token]:
     rest = iter(fields)
     for name, kind in rest:
         value = getattr(message, name)
@@ -72,7 +73,7 @@ def _atom(value: bytes, field: str = "", *, is_constructor: bool = False) -> Tok
     return Token(written_atom(value), field, value, is_constructor)
 
 
-def _token(name: str, kind: Any, value: Any) -> Token:
+def _token(name: str, kind: Any, value: object) -> Token:
     if isinstance(kind, Word):
         return _atom(kind.words[_number(kind, value)].encode(), name, is_constructor=True)
     if kind.form == "text":
@@ -86,7 +87,7 @@ def _token(name: str, kind: Any, value: Any) -> Token:
     return _atom(f"{at.year:04}-{at:%m-%d %H:%M:%S.%f}Z".encode(), name)
 
 
-def _number(kind: Atom | Word, value: Any) -> int:
+def _number(kind: Atom | Word, value: object) -> int:
     if type(value) is bool or not isinstance(value, int) or not kind.minimum <= value <= kind.maximum:
         raise ValueError
     return int(value)
@@ -144,7 +145,7 @@ def _first(token: Token, *, upper: bool) -> Token:
     return replace(token, text=(letter.upper() if upper else letter.lower()) + token.value[1:])
 
 
-def _respelled(token: Token, how: Any) -> Token:
+def _respelled(token: Token, how: Callable[[bytes], bytes]) -> Token:
     return token if token.value is None else replace(token, text=how(token.value))
 
 

@@ -67,7 +67,7 @@ class Table:
         )
         self._encode_row = compile_encoder(row, byte_order, row=True)
 
-    def encode(self, rows: tuple[Any, ...]) -> bytes:
+    def encode(self, rows: tuple[Message, ...]) -> bytes:
         """Return the fixed parts of all rows, then their bodies."""
         pairs = [self._encode_row(row) for row in rows]
         return b"".join([head for head, _ in pairs] + [bodies for _, bodies in pairs])

@@ -124,7 +124,7 @@ class CaseReader:
         raise self.wrong(path, f"expected {words(kind)}, got {shown(node)}")
 
     def each(self, pairs: Mapping[Name, tuple[Kind, Node]], path: Path) -> dict[Name, object]:
-        """Return name -> value, every one read before an error is raised."""
+        """Return name -> value; raises the last `MisreadError` when every one is read."""
         found, failed = dict[Name, object](), None
         for name, (kind, node) in pairs.items():
             try:
@@ -141,7 +141,7 @@ class CaseReader:
         return tuple(found.values())
 
     def fields(self, kind: type[msgspec.Struct], node: Mapping[str, Node], path: Path) -> msgspec.Struct:
-        """Return a struct of the fields that a mapping names."""
+        """Return a struct of the fields that a mapping names; raises `MisreadError`."""
         hints = keys_of(kind)
         failed: MisreadError | None = None
         for name in node:

@@ -354,12 +354,10 @@ class Symbols:
 
     def is_new(self, name: str, parts: Iterable[Saved]) -> bool:
         """Say whether no part came before under this name, nor comes twice; what is new is seen from now on."""
-        seen = self.seen.setdefault(name, set())
-        for part in parts:
-            if part in seen:
-                return False
-            seen.add(part)
-        return True
+        seen, come = self.seen.setdefault(name, set()), list(parts)
+        is_new = len(set(come)) == len(come) and seen.isdisjoint(come)
+        seen.update(come)
+        return is_new
 
     def _field(self, kind: Kind, spec: Value | bytes, where: str, field: str) -> object:
         match kind:

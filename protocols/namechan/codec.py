@@ -119,7 +119,7 @@ class Codec(codec.Codec):
         return self._bodies[kind][0](data, at + SIZE, stop, context)[0], stop
 
     def decode_outcome(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        """Decode a line of the hook's answers."""
+        """Decode a line of the hook's answers; raises what `decode` raises."""
         context.resume, stop = None, data.find(b"\n", at, end)
         if stop < 0:
             if end - at >= context.limit:

@@ -76,7 +76,7 @@ class ClientConnection(ThrottrConnection):
         return data
 
     def await_reply(self, request: Request) -> None:
-        """Note a request whose bytes were sent by other means (a raw frame in a test)."""
+        """Note a request whose bytes were sent by other means (a raw frame); `LocalProtocolError` for none."""
         if type(request) not in self.codec.answers:
             raise self.codec.no_such(request, "request")
         self._await_replies([request])
