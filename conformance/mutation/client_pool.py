@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Sequence
 from multiprocessing.pool import Pool
 
-from wireproof.conformance.mutation.bounds import end_on_sigterm
 from wireproof.conformance.mutation.clients import ClientMutantResult, ClientMutationRun
+from wireproof.conformance.mutation.play_bounds import end_on_sigterm
 from wireproof.mutants.mutant import ClientMutant
 
 __all__ = ["client_pool", "client_results"]

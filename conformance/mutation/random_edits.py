@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounded
 from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
+from wireproof.conformance.mutation.play_bounds import CPU_SECONDS, HangError, bounded
 from wireproof.conformance.mutation.reached_lines import ReachedLines, reached_lines
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
 from wireproof.conformance.mutation.restarts import restart_kill

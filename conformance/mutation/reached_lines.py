@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from types import FrameType, ModuleType
 from typing import Any
 
-from wireproof.conformance.mutation.bounds import end_on_sigterm
 from wireproof.conformance.mutation.fresh_server import CodeEdit, fresh_factory, source_path
+from wireproof.conformance.mutation.play_bounds import end_on_sigterm
 from wireproof.conformance.mutation.recording import Recording
 from wireproof.conformance.mutation.restarts import restart_kill
 from wireproof.conformance.run.reference_target import keeps_anything

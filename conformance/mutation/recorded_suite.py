@@ -9,8 +9,8 @@ from wireproof.conformance.drivers.simulation import ServiceFactory, Simulation
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
-from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounded
 from wireproof.conformance.mutation.mutant_result import RED, CaseFinding
+from wireproof.conformance.mutation.play_bounds import CPU_SECONDS, HangError, bounded
 from wireproof.conformance.mutation.recording import Recording, play, record
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.plan import Plan

@@ -6,7 +6,7 @@ No case kills its server, so edits of what is read back from the disk survive ev
 
 from __future__ import annotations
 
-from wireproof.conformance.mutation.bounds import bounded
+from wireproof.conformance.mutation.play_bounds import bounded
 from wireproof.conformance.run.durability.conversation import conversation
 from wireproof.conformance.run.durability.lives import LastingFactory
 from wireproof.conformance.run.durability.simulated import simulated

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
 
-from wireproof.conformance.mutation.bounds import begin_worker
+from wireproof.conformance.mutation.play_bounds import begin_worker
 
 __all__ = ["LOST", "side_by_side"]
 

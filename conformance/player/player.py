@@ -18,7 +18,7 @@ What is hard here, and how it is solved:
   writes go through `Conversation.write`, which asks for each piece. `last_request` finds, before the play, the request
   after which our side may end. Answers to no-op requests are taken out before a step sees them.
 - Choices. Steps hold options by profile and variant; `Symbols.here` takes them before the first step, so that the
-  verbs in `steps.py` only meet types without choices.
+  verbs in `verbs.py` only meet types without choices.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_OF_TABLES
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.modelled import allowed, judge_of, settle_all, settle_pushes, settle_step
-from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.player.surplus import nothing_left
+from wireproof.conformance.player.verbs import play_step
 from wireproof.conformance.suite.case_traits import last_request, leaves_unread, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation

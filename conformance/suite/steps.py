@@ -1,4 +1,4 @@
-"""Steps of cases as types, one class a verb; `case_reader.py` makes them of YAML, `player/steps.py` carries them out.
+"""Steps of cases as types, one class a verb; `case_reader.py` makes them of YAML, `player/verbs.py` carries them out.
 
 A step holds its verbs in the order in which they are carried out, whatever the order in which they were written.
 """

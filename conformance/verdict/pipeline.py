@@ -1,6 +1,6 @@
 """The way of a verdict, from what the player saw to the line in records.jsonl. Each step is a pure function.
 
-1. Match, deadline, precondition (`player/steps.py`, `player/player.py`). The player stops at the first expectation that
+1. Match, deadline, precondition (`player/verbs.py`, `player/player.py`). The player stops at the first expectation that
    is not met: `fail` for other bytes, `hang` for none in time, `untestable` where the step only prepares the case, and
    where the harness itself came too late to decide. What the target does not declare is not asked (`undeclared`).
 2. Blame (`monitor/blame.py`). The monitor reads the trace for itself; what wireproof broke first is a `harness_error`,

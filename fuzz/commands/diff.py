@@ -26,8 +26,8 @@ from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
 from wireproof.fuzz.differential.compared_servers import ComparedServer, LiveServer, SimulatedServer
 from wireproof.fuzz.differential.diff_campaign import CERTAIN, Cluster, DiffCampaign, DiffLimits
-from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.finding_files import write_evidence
 from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext

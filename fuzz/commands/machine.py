@@ -23,8 +23,8 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
 from wireproof.fuzz.commands.server import checked, spoken_by
-from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.finding_files import write_evidence
 from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.known_targets import has_model
 from wireproof.fuzz.live.context import FuzzContext

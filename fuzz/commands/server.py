@@ -26,8 +26,8 @@ from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.edges.counters import VARIABLE, Counters, shared_counters
 from wireproof.fuzz.findings.clause_of_finding import clause_of
-from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
+from wireproof.fuzz.findings.finding_files import write_evidence
 from wireproof.fuzz.findings.findings_folder import load, load_all, save
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget

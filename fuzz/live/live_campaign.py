@@ -39,7 +39,6 @@ from random import Random
 
 from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz.findings.finding import FuzzFinding
-from wireproof.fuzz.live.attribution import Attributed, Attribution
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.covering import CoveringScripts
@@ -51,6 +50,7 @@ from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, 
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import SERVED, judged
+from wireproof.fuzz.live.reduction import Attributed, Attribution
 from wireproof.fuzz.live.weight import HEAVY, Allowance, Weights, weight
 from wireproof.fuzz.script import Script
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from wireproof.conformance.model.targets import TargetError
 from wireproof.fuzz.findings.finding import FuzzFinding
-from wireproof.fuzz.live.attribution import PATIENCE
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.known_deaths import KnownDeaths
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.oracles import SAMPLED, judged
+from wireproof.fuzz.live.reduction import PATIENCE
 from wireproof.fuzz.live.simulated import simulated
 
 __all__ = ["in_reference", "shown"]

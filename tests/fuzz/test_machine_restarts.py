@@ -21,8 +21,8 @@ from tests.places import ROOT
 from wireproof.cli import command
 from wireproof.conformance.model.trace import Trace
 from wireproof.fuzz import live_settings
-from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.finding_files import write_evidence
 from wireproof.fuzz.findings.findings_folder import load, save
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck

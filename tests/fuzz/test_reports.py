@@ -17,9 +17,9 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.report import capture
 from wireproof.fuzz.commands import notes
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.findings import evidence
-from wireproof.fuzz.findings.evidence import write_evidence
+from wireproof.fuzz.findings import finding_files
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.finding_files import write_evidence
 from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.context import FuzzContext
 
@@ -215,4 +215,4 @@ def test_without_scapy_it_is_reported_once(
     assert (tmp_path / "exchange.txt").exists()
     assert capsys.readouterr().err == "capture.pcapng is not written: scapy is not installed (extra wireproof[fuzz])\n"
     notes.say_what_is_missing.cache_clear()
-    assert evidence.is_available is capture.is_available
+    assert finding_files.is_available is capture.is_available

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from tests.places import ROOT
 from wireproof.conformance.commands.mutation import command
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.mutation import bounds, kill_matrix_page, mutant_pool, recorded_suite
+from wireproof.conformance.mutation import kill_matrix_page, mutant_pool, play_bounds, recorded_suite
 from wireproof.conformance.mutation.applicable import applicable, profiles_of
 from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix
 from wireproof.conformance.mutation.mutant_pool import run_mutants
@@ -228,7 +228,7 @@ def test_a_server_that_loops_without_end_is_killed(is_hungry: bool, monkeypatch:
     """It awaits nothing, so that no deadline of a play ends it."""
     monkeypatch.setattr(recorded_suite, "CPU_SECONDS", 0.2)
     monkeypatch.setattr(recorded_suite, "CPU_SECONDS_AGAIN", 0.02)
-    monkeypatch.setattr(bounds, "MEMORY", 64 << 20)
+    monkeypatch.setattr(play_bounds, "MEMORY", 64 << 20)
     monkeypatch.setattr(recorded_suite, "factory_of", _connecting(recorded_suite.factory_of, _loop(is_hungry)))
 
     (found,) = run_mutants(MutationRun(FEW, "7.1.0", "uint16").recorded, [LOW_BYTE], jobs=1)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from wireproof.conformance.mutation import workers
-from wireproof.conformance.mutation.bounds import begin_worker, end_on_sigterm
+from wireproof.conformance.mutation.play_bounds import begin_worker, end_on_sigterm
 from wireproof.conformance.mutation.workers import side_by_side
 
 

@@ -19,8 +19,8 @@ from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.commands.server import keep_found
-from wireproof.fuzz.findings.evidence import exchange, write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.finding_files import exchange, write_evidence
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.generation import ScriptGenerator

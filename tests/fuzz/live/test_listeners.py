@@ -18,8 +18,8 @@ from wireproof.cli import command as wireproof
 from wireproof.conformance.model.actions import Open, Shut
 from wireproof.fuzz.commands import campaign
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.finding_files import write_evidence
 from wireproof.fuzz.findings.findings_folder import load, save
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits

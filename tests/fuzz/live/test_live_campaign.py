@@ -24,8 +24,8 @@ from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.run.processes import ServerProcess, Usage, parse_command
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.commands.replay_finding import command as replay
-from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.finding_files import write_evidence
 from wireproof.fuzz.findings.findings_folder import load, load_all
 from wireproof.fuzz.live import live_campaign
 from wireproof.fuzz.live.context import FuzzContext
@@ -56,7 +56,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(live_campaign, "SAMPLE", 10)
     monkeypatch.setattr(live_campaign, "PATIENCE", 0.5)
-    monkeypatch.setattr("wireproof.fuzz.live.attribution.PATIENCE", 0.5)
+    monkeypatch.setattr("wireproof.fuzz.live.reduction.PATIENCE", 0.5)
     real = live_campaign.CampaignLimits
     monkeypatch.setattr(
         "wireproof.fuzz.commands.server.CampaignLimits",

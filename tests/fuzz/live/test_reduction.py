@@ -8,10 +8,10 @@ from typing import Any
 
 from wireproof.conformance.model.actions import Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Trace
-from wireproof.fuzz.live.attribution import Attribution, joined, without_last_closes
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import death
+from wireproof.fuzz.live.reduction import Attribution, joined, without_last_closes
 from wireproof.fuzz.script import Script, size
 
 CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
