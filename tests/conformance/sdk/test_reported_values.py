@@ -93,6 +93,13 @@ def test_any_other_difference_is_no_matter_of_room(expected: Any, got: Any) -> N
     assert not all_misread(expected, got)
 
 
+def test_the_status_of_a_success_beside_misread_numbers_is_no_difference_of_another_kind() -> None:
+    expected, got = {"rows": [{"at": str(2**53 + 1)}]}, {"rows": [{"at": str(2**53)}]}
+
+    assert all_misread(expected, {**got, "status": True})
+    assert not all_misread(expected, {**got, "status": False})
+
+
 def test_bytes_that_come_as_the_text_of_their_hex_digits_are_reported_so() -> None:
     (found,) = differences({"channel": {"hex": "612f62"}}, {"channel": {"text": "612f62"}})
 
