@@ -21,7 +21,8 @@ from wireproof.protocols import ErrorCode, LocalProtocolError, RemoteProtocolErr
 class CaseConnection:
     """One named connection: its codec, what came on it, and how it stands."""
 
-    def __init__(self, name: str, symbols: Symbols, link_name: str) -> None:
+    def __init__(self, name: str, symbols: Symbols, link_name: str, *, first: bool = True) -> None:
+        """`first`: no connection of the play has had its link before."""
         self.name = name
         self.link_name = link_name
         self.link = symbols.link(link_name)
@@ -29,6 +30,8 @@ class CaseConnection:
         self.intended = Intended()
         self.noops = NoopRequests(symbols, self.link, self.codec)
         self._unsegmented = symbols.codec.profile.unsegmented
+        if not first:
+            self._unsegmented |= {type(one) for one in self.link.handshake()}
         self.boundary_reader = BoundaryReader(self.link, symbols.codec)
         """Reads what is sent; used where the delivery changes it."""
         self.received = bytearray()
@@ -56,7 +59,10 @@ class CaseConnection:
         return Open(self.name, self.link_name, self.link.transport, unread, listener or self.link.listener)
 
     def unsegmented(self, frames: Sequence[IntendedFrame]) -> int:
-        """Return how many bytes at the beginning of a write no segmentation cuts in this profile."""
+        """Return how many bytes at the beginning of a write no segmentation cuts.
+
+        They are what a profile wants whole, and the handshake, which is cut once in a play: on its first connection.
+        """
         return sum(
             len(one.data) for one in takewhile(lambda one: type(one.message or one.like) in self._unsegmented, frames)
         )

@@ -95,6 +95,8 @@ class CaseConnections:
         """The model that judges replies, in a case that leaves that to the document."""
         self.ended_early: list[CaseConnection] = []
         """Those whose side the delivery ended with the last request."""
+        self._links: set[str] = set()
+        """Those that a connection has had."""
         self._allowance = ByteAllowance(most, self.extra)
         self._on_step = on_step
 
@@ -132,7 +134,9 @@ class CaseConnections:
         Raises `Stopped` if it cannot be opened, `SymbolError` if it has another link.
         """
         if name not in self.lines:
-            made = CaseConnection(name, self.symbols, self._link_name(link or ""))
+            link_name = self._link_name(link or "")
+            made = CaseConnection(name, self.symbols, link_name, first=link_name not in self._links)
+            self._links.add(link_name)
             self.note("connect", name, link=made.link_name)
             answer = yield from self.do(made.opening(unread=unread, listener=listener), name)
             if answer.kind is not Kind.OPENED:

@@ -7,8 +7,9 @@ A run must be short, and no case may fail because of another. The order of a run
    where a target is wrong throughout the smallest case shows it.
 2. All others are played concurrently, as many as the limiter admits. The longest start first. A case that waits leaves
    its place, so waiting costs the longest wait, not the sum.
-3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole.
-   Plays of a case that names keys which are not its own follow one another.
+3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole;
+   one on which others rest, once the latter begin. Plays of a case that names keys which are not its own follow one
+   another.
 4. What may have failed because of others is retried (`report_or_retry`): a case that did not pass beside plays under
    other segmentations, or came too late to decide, is played again concurrently with its like; what is still doubtful,
    alone. A failure under another segmentation is seen again, and the case whole after it (`verdict/confirmation.py`).
@@ -58,7 +59,7 @@ from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, was_cut
-from wireproof.conformance.run.plan import Plan, Report
+from wireproof.conformance.run.plan import Plan, Report, is_early
 from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.target_plays import TargetPlays
 from wireproof.conformance.run.timeouts import Timeouts
@@ -98,7 +99,7 @@ class CaseScheduler(TargetPlays):
         """Play everything."""
         mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
         for part, alone in self.plan.parts([case for case in mine if not case.budget]):
-            await self._all(part)
+            await self._all(part if alone else [*self._deferred(), *part])
             await self._other_segmentations(alone=alone)
         await self.play_held_back()
         await self._retry_doubtful()
@@ -138,6 +139,13 @@ class CaseScheduler(TargetPlays):
             self.confirmation.begin()
             await self._all([one for one in left if (one.id, one.segmentation) not in self._begun])
             self.confirmation.end()
+
+    def _deferred(self) -> list[Case]:
+        """Return, once, the plays under other segmentations of what was played whole before most cases."""
+        left = [one for one in self.plan.others(self.confirmation.passed) if not one.exclusive]
+        due = [one for one in left if (one.id, one.segmentation) not in self._begun]
+        self._begun.update((one.id, one.segmentation) for one in due)
+        return due
 
     async def play_alone(self, cases: Sequence[Case]) -> None:
         """Play cases that need the target for themselves."""
@@ -190,8 +198,11 @@ class CaseScheduler(TargetPlays):
         return sorted(lanes, key=urgency, reverse=True)
 
     def due_segmentations(self, case: Case) -> list[list[Case]]:
-        """Return, once, the plays under other segmentations that are due now that a case was played whole."""
-        if self.gone or case.segmentation != WHOLE.name or case.id not in self.confirmation.passed:
+        """Return, once, the plays under other segmentations that are due now that a case was played whole.
+
+        Of cases that most others wait for none is due: while the slow ones of a few cases play, little else would.
+        """
+        if self.gone or case.segmentation != WHOLE.name or case.id not in self.confirmation.passed or is_early(case):
             return []
         due = [one for one in self.plan.others_of(case) if (one.id, one.segmentation) not in self._begun]
         self._begun.update((one.id, one.segmentation) for one in due)

@@ -117,7 +117,7 @@ class Plan:
         last = {one.id for one in cases if asked is not None and asked.why_not(one.id)}
         for later in (False, True) if last else (False,):
             for alone in (True, False):
-                yield [one for one in cases if (one.id in last) is later and _is_early(one) is alone], alone
+                yield [one for one in cases if (one.id in last) is later and is_early(one) is alone], alone
 
     def player(self, case: Case, attempt: int = 0, sent: Segmentation | None = None) -> Player:
         """Return a fresh player of `case`, `sent` as its delivery says or so; each attempt has keys of its own."""
@@ -282,7 +282,7 @@ class Plan:
         return int(known.number(numbers["half"])), int(known.number(numbers["most"]))
 
 
-def _is_early(case: Case) -> bool:
+def is_early(case: Case) -> bool:
     """Say whether a case is played before most others: it needs the target for itself, or others rest on it."""
     return case.exclusive or case.prerequisite or case.prerequisite_of_all
 

@@ -25,9 +25,9 @@ SAMPLE, ALL = "sample", "all"
 OTHERS = tuple(name for name in SEGMENTATIONS if name != WHOLE.name)
 BUDGET = 2.5
 """Seconds that a sample may take."""
-PLAY, PIECE, ALONE = 0.003, 0.00012, 0.002
+PLAY, PIECE, ALONE = 0.003, 0.00013, 0.002
 """Seconds that a play takes, each of its pieces more, and each of them when it is played alone."""
-LARGE, LONG, PATIENT = (16, 50, 100), 64, 1.0
+LARGE, LONG, PATIENT = (4, 8, 16, 50, 100), 64, 1.0
 """Requests, bytes of a field and seconds of waiting beyond which a case comes later in a sample."""
 
 
@@ -164,5 +164,5 @@ def duration(case: Case, segmentation: Segmentation) -> float:
 
 def _pieces(case: Case, segmentation: Segmentation) -> int:
     asked = requests(case)
-    each = {"bytes": 25, "fields": 5, "beside": 4, "dripped": 25}.get(segmentation.name, 1)
+    each = {"bytes": 30, "fields": 6, "beside": 6, "dripped": 30}.get(segmentation.name, 1)
     return min(asked * each, segmentation.bounds[1]) if each > 1 else asked

@@ -387,7 +387,7 @@ def sent_by(case: Case) -> frozenset[str]:
     """Return what a case sends, or asks an SDK to send: names of messages, and their plain fields as `NAME.field=1`."""
     found: set[str] = set()
     asked = tuple(one.ask for one in parts(case.script) if isinstance(one, AskStep))
-    for one in parts((case.steps, asked)):
+    for one in (*parts(case.steps), *_walked(asked)):
         if isinstance(one, SymbolicMessage | ScriptedMessage):
             found.add(one.name)
             fields = one.fields.items() if isinstance(one.fields, dict) else ()

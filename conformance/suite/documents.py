@@ -18,8 +18,8 @@ import msgspec
 Kept = TypeVar("Kept")
 FORMAT = "13"
 """Part of every digest; another one when what is kept changes."""
-VERSIONS = 8
-"""Protocols have files of the same name, and a machine has checkouts of several ages."""
+VERSIONS = 16
+"""Four protocols have files of the same name, each read in up to three ways, and a machine has several checkouts."""
 
 
 class CaseError(ValueError):
@@ -55,17 +55,17 @@ def read_document(path: Path, schema: str = "") -> Any:
 
 def kept(name: str, digest: str, kind: type[Kept]) -> Kept | None:
     """Return what is kept of a file under a digest, None where nothing is."""
+    place = _place(name, digest)
     with suppress(OSError, ValueError):
-        return msgspec.json.decode(_place(name, digest).read_bytes(), type=kind)
+        found = msgspec.json.decode(place.read_bytes(), type=kind)
+        with suppress(OSError):  # the folder may be another user's
+            os.utime(place)
+        return found
     return None
 
 
-VERSIONS = 8
-"""Protocols have files of the same name, and a machine has checkouts of several ages."""
-
-
 def keep(name: str, digest: str, found: object) -> None:
-    """Keep what a file holds, whole or not at all; of its name, the oldest beyond `VERSIONS` go. Never fails."""
+    """Keep what a file holds, whole or not at all; of its name, those not used for longest go. Never fails."""
     with suppress(OSError, TypeError):
         place = _place(name, digest)
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,8 @@ from itertools import accumulate, pairwise
 # or not, with each byte. `half-closed` finds servers that drop answers when the peer has nothing more to send.
 #
 # Why bounds. A body of 64 KiB sent byte by byte would take minutes, and a case about time would be another case. So
-# cuts are counted for each write and each play, and spread evenly where there would be too many.
+# cuts are counted for each write and each play, and spread evenly where there would be too many. A handshake is cut on
+# the first connection of a play alone: on the others it would be the same bytes cut again.
 #
 # What proves a difference. The kernel may join pieces again, so `drivers/tcp_segments.py` checks what left, and a play
 # without any change counts for nothing (`Carrier.changes`). A failure is compared with the same case sent

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conformance import servers
-from tests.conformance.scripted import make_case
+from tests.conformance.scripted import ASK, make_case
 from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.model.outcome import FailurePlace, Outcome
 from wireproof.conformance.model.targets import Address
@@ -19,6 +19,7 @@ from wireproof.conformance.run import availability
 from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.runner import play_all, simulate
+from wireproof.conformance.run.segmentation_sample import SegmentationChoice
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.case_traits import waits
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
@@ -114,6 +115,24 @@ def test_what_others_rest_on_comes_before_what_may_take_long_and_behind_what_nee
     run([make_case({"wait": 9}, id="waiting/1"), *alone, *rests], driver)
 
     assert driver.order == ["fresh/1", "first/1", "first/2", "alone/1", "waiting/1"]
+
+
+def test_nothing_waits_for_the_slow_plays_of_what_others_rest_on() -> None:
+    plays: list[tuple[str, str]] = []
+
+    class Noting(CountingDriver):
+        async def play(self, player: Player) -> Outcome:
+            plays.append((player.case.id, player.case.segmentation))
+            return await super().play(player)
+
+    rests = make_case({"send": ASK, "expect": "any"}, id="first/1", prerequisite=True)
+    alone = make_case(id="alone/1", exclusive=True)
+    plan = plan_of([*some(2), rests, alone], segmentations=SegmentationChoice(("bytes", "dripped"), 60.0))
+    asyncio.run(CaseScheduler(plan, Noting(4), lambda record: None).run())  # type: ignore[arg-type]
+
+    assert plays[:2] == [("first/1", "whole"), ("alone/1", "whole")]
+    assert {("first/1", "bytes"), ("first/1", "dripped")} <= set(plays[2:])
+    assert len(plays) == len(set(plays))
 
 
 def test_waiting_cases_begin_before_the_others() -> None:

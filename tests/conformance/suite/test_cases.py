@@ -1,5 +1,6 @@
 """Loading: what is wrong in a case file is told with file, case and what was expected; foreach makes named cases."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent, indent
@@ -180,6 +181,20 @@ def test_another_file_of_the_same_name_is_kept_beside_it_and_the_oldest_go(load:
     assert len(kept) == VERSIONS
     assert not any(names[0] in one.read_text() for one in kept)
     assert any(names[-2] in one.read_text() for one in kept)
+
+
+def test_what_was_used_last_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for number in range(VERSIONS):
+        documents.keep("query.yaml", f"digest {number}", number)
+        for one in (tmp_path / "wireproof").iterdir():
+            os.utime(one, (one.stat().st_atime, one.stat().st_mtime - 60))
+
+    assert documents.kept("query.yaml", "digest 0", int) == 0
+    documents.keep("query.yaml", "another", VERSIONS)
+
+    assert documents.kept("query.yaml", "digest 0", int) == 0
+    assert documents.kept("query.yaml", "digest 1", int) is None
 
 
 def test_a_cache_that_cannot_be_used_is_done_without(load: Load, tmp_path: Path) -> None:
