@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +45,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Put what runs longest in front, after all that shuffles."""
     yield
     items.sort(key=lambda item: [not item.nodeid.startswith(one) for one in FIRST])
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Look for garbage seldom, and not among what was collected: thousands of tests that stay until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.hookimpl(optionalhook=True)
