@@ -58,7 +58,7 @@ from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, was_cut
+from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, was_cut
 from wireproof.conformance.run.plan import Plan, Report, is_early
 from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.target_plays import TargetPlays
@@ -217,12 +217,13 @@ class CaseScheduler(TargetPlays):
             self.report(case, outcome, began)
 
     def _is_doubtful(self, case: Case, outcome: Outcome, began: float) -> bool:
-        """Say whether an outcome may come from the load, or from a target that went away or serves few at a time."""
+        """Say whether an outcome may come from the load, or from a target that went away, was slow or serves few."""
         if is_doubtful(outcome):
             return True
         if outcome.verdict not in DISTURBED:
             return False
         again = self._failed_again < BELIEVED and (was_cut(outcome) or waits(case))
+        again |= is_unanswered(outcome) and not self.plan.deadlines.is_believed(outcome)
         return again or self.available.was_away_since(began) or self.plan.opens_many(case)
 
     def _is_due_beside_others(self, case: Case, outcome: Outcome, began: float) -> bool:
@@ -251,7 +252,10 @@ class CaseScheduler(TargetPlays):
         lost = outcome.verdict is Verdict.CRASH
         if (self._is_doubtful(case, outcome, began) or self.confirmation.is_needed(case, outcome)) and not self.gone:
             again_at = time.monotonic()
-            again = await self.play_again(case)
+            with self.plan.deadlines.in_full(outcome):
+                again = await self.play_again(case)
+            if is_unanswered(outcome):
+                self.plan.deadlines.count_again(outcome, again)
             if was_cut(outcome) or waits(case):
                 self._failed_again = 0 if again.verdict is Verdict.PASS else self._failed_again + 1
             if not (lost and again.unreachable):

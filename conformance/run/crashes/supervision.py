@@ -35,6 +35,10 @@ HUNG_AGAIN = 1.0
 """Seconds in which a server answers another client, once it was seen that it may answer nobody any more."""
 HEARTBEAT = 0.5
 """Seconds between two such questions."""
+STARVED = 2
+"""How often more a server is asked that works, and had less CPU than one deadline: others use the machine, too."""
+WORKS = 0.1
+"""The share of the time from which on a server that uses CPU is at work."""
 TICK = 0.02
 ALONE, TOGETHER = 3, 4
 """Numbers of the attempts that are made on a fresh process, alone and with other suspects."""
@@ -155,6 +159,11 @@ class SupervisedScheduler(CaseScheduler):
         if self._hung and timeout is None:
             timeout = min(HUNG_AGAIN, self.plan.settings.timeout)
         serves = await super().serves(timeout)
+        for _ in range(0 if self._hung else STARVED):
+            used, seconds = self._server.usage().cpu - before, time.monotonic() - began
+            if serves or not WORKS * seconds < used < self.plan.settings.timeout:
+                break
+            serves = await super().serves(timeout)
         if serves:
             self._evidence.hang = None
             return True

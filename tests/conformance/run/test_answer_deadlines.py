@@ -10,7 +10,7 @@ from wireproof.conformance.model.outcome import ANYWHERE, FailurePlace, Outcome
 from wireproof.conformance.model.targets import Way
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.run.answer_deadlines import FULL_WAITS, IMPATIENT, AnswerDeadlines
+from wireproof.conformance.run.answer_deadlines import BELIEVED, FULL_WAITS, IMPATIENT, AnswerDeadlines
 
 
 def hang(reply_to: str) -> Outcome:
@@ -26,6 +26,28 @@ def test_only_the_kind_that_gets_no_answer_is_waited_for_less() -> None:
 
     deadlines.count(hang("QUERY"))
     assert deadlines.shorter == {"QUERY": IMPATIENT + 2.0}
+
+
+def test_a_target_that_was_slow_for_a_while_is_waited_for_in_full_again() -> None:
+    deadlines = AnswerDeadlines()
+    for _ in range(FULL_WAITS):
+        deadlines.count(hang("QUERY"))
+    with deadlines.in_full(hang("QUERY")):
+        assert deadlines.shorter == {}
+    assert deadlines.shorter == {"QUERY": IMPATIENT}
+
+    deadlines.count_again(hang("QUERY"), Outcome(Verdict.PASS, Trace()))
+    assert deadlines.shorter == {}
+
+
+def test_cases_that_get_no_answer_again_alone_are_believed_by_the_kind_of_request() -> None:
+    deadlines = AnswerDeadlines()
+    for _ in range(BELIEVED):
+        assert not deadlines.is_believed(hang("QUERY"))
+        deadlines.count_again(hang("QUERY"), hang("QUERY"))
+
+    assert deadlines.is_believed(hang("QUERY"))
+    assert not deadlines.is_believed(hang("GET"))
 
 
 @pytest.mark.parametrize("outcome", [hang(""), hang(ANYWHERE), Outcome(Verdict.HANG, Trace())])

@@ -200,6 +200,34 @@ def test_a_case_that_lets_time_pass_is_seen_again_before_it_fails(waits_too: boo
     assert found["made/1"] == ("pass" if waits_too else "fail")
 
 
+SILENT = Outcome(
+    Verdict.HANG, Trace(), Guilty.TARGET, got="nothing in 5 s", place=FailurePlace("QUERY", "", frozenset())
+)
+
+
+def serving(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serves(self: CaseScheduler, timeout: float | None = None) -> bool:
+        return True
+
+    monkeypatch.setattr(CaseScheduler, "serves", serves)
+
+
+def test_what_got_no_answer_while_the_target_was_slow_is_asked_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    serving(monkeypatch)
+    driver = CountingDriver(4, lambda case, attempt: PASS if attempt else SILENT)
+
+    assert set(verdicts(run(some(20), driver)).values()) == {"pass"}
+
+
+def test_a_request_that_is_never_answered_is_asked_again_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    serving(monkeypatch)
+    driver = CountingDriver(1, lambda case, attempt: SILENT)
+    found = verdicts(run([make_case(id=f"alone/{number}", exclusive=True) for number in range(20)], driver))
+
+    assert len(driver.order) == 20 + 3
+    assert found == {f"alone/{number}": "hang" for number in range(20)}
+
+
 def test_after_some_that_failed_again_alone_the_next_ones_are_believed() -> None:
     many = CountingDriver(1, lambda case, attempt: FAIL)
     run([make_case({"wait": 1}, id=f"alone/{number}", exclusive=True) for number in range(20)], many)
