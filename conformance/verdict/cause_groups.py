@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wireproof.conformance.model.outcome import BY_MODEL
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -174,7 +175,7 @@ class _Grouping:
     def _combinations(self) -> None:
         """Let combinations follow from what stopped at the same place, or from a request that is never answered."""
         for one in [group for group in self._groups if group.combined and group.kind is not CauseKind.DEATH]:
-            found = self._at(one.shows, but=one)
+            found = self._at(one.shows, but=one) or self._of_same_clause(one)
             fails = one.kind is CauseKind.FAILURE
             if not (fails and found is not None and not found.combined):
                 one.shows = [record for record in one.shows if not self._unanswered(record)]
@@ -182,6 +183,14 @@ class _Grouping:
                 found.take(one)
             if not one.shows or (fails and found is not None):
                 self._groups.remove(one)
+
+    def _of_same_clause(self, group: Group) -> Group | None:
+        """Return the failure that a written case shows of the one clause which the model names of a combination."""
+        clauses = {one["blamed"] for one in group.shows}
+        if len(clauses) != 1 or any(one["expected"] != BY_MODEL for one in group.shows):
+            return None
+        written = (one for one in self._groups if one.kind is CauseKind.FAILURE and not one.combined)
+        return next((one for one in written if clauses & {record["blamed"] for record in one.shows}), None)
 
     def _unanswered(self, record: Record) -> bool:
         """Let a play follow from a request that it uses and that another case finds unanswered; say whether."""

@@ -35,6 +35,9 @@ __all__ = ["DocumentModel"]
 STANDING = ("running_since", "version")
 """Fields of INFO that never change (INFO-29, INFO-32)."""
 
+INFO_RECORDS = {"keys": 21, "counters": 22, "buffers": 23}
+INFO_COUNTS = {"total_requests": 6, "subscriptions": 27, "channels": 28, "connections": 31}
+"""Count of INFO -> its clause; totals of one request are INFO-8."""
 READ_BYTES = ("total_read_bytes", "read_bytes_per_minute")
 """Fields of INFO that are open, but never above what was sent."""
 
@@ -182,7 +185,7 @@ class DocumentModel(NeverEnding):
             got = getattr(reply, name)
             if got < least or (got > most and not self._shared):
                 words = f"INFO: {name} is {got}, expected {least} to {most}"
-                return Disagreement(words, f"INFO {name}", "THR-EXPIRY-8" if name == "keys" else None)
+                return Disagreement(words, f"INFO {name}", self._counted_clause(name, too_many=got > most, at=at))
         for name in READ_BYTES:
             most = self.peers.sent_bytes
             if (got := getattr(reply, name)) > most and self.peers.knows_bytes:
@@ -193,6 +196,14 @@ class DocumentModel(NeverEnding):
             if got != before:
                 return Disagreement(f"INFO: {name} was {before!r}, is {got!r}", f"INFO {name} changed", "THR-INFO-29")
         return None
+
+    def _counted_clause(self, name: str, *, too_many: bool, at: Window) -> str:
+        """Return the clause of a count of INFO; records that have ended may be why there are too many."""
+        if name in INFO_RECORDS and too_many and self.records.has_expired(at):
+            return "THR-EXPIRY-8"
+        if name == "subscriptions" and not self.channels.automatic:
+            return "THR-INFO-26"
+        return f"THR-INFO-{INFO_RECORDS.get(name) or INFO_COUNTS.get(name, 8)}"
 
     def _total(self) -> tuple[int, int]:
         """Return the bounds of all requests; EVENT and what it carries may count (INFO-35)."""

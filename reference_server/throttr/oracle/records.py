@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
@@ -34,6 +36,10 @@ CLAUSES = {
 REFUSED = "THR-RECORD-9"
 CLAMPED = 1 << 63
 """Later instants are not compared: a time point may be limited to 64 bits (TTL-14)."""
+OTHERS = {"INSERT": "RECORD-3", "SET": "RECORD-3", "UPDATE": "UPDATE-37", "PURGE": "PURGE-9"}
+"""Request that was accepted -> the clause that says which records it leaves alone."""
+READ = {"QUERY": "QUERY-10", "GET": "GET-11", "STAT": "STAT-11"}
+"""Request that changes nothing -> the clause that says so."""
 READINGS = (Query, Get, Stat)
 """Requests that leave a record as it is. What one of them shows wrong right after a refusal was changed by what was
 refused: a reading that is wrong by itself is shown by cases of its own."""
@@ -45,6 +51,16 @@ AT_ONCE = 10**9
 """ns within which a reading shows what a change has done, and not what time has."""
 MOVED = 2 * 10**9
 """The change of an expiry, in ns, that must show in its time point in any unit (T23)."""
+
+
+@dataclass
+class Since:
+    """What came since a record was last seen as it should be."""
+
+    readings: set[str] = field(default_factory=set)
+    """The kinds of requests that read it since the last one that may have changed it."""
+    other: tuple[Request, int] | None = None
+    """The last accepted request that changed another record, and when."""
 
 
 class Records:
@@ -66,6 +82,8 @@ class Records:
         """Key -> (the last time point in LIST, the expiry at that time)."""
         self._before: dict[bytes, tuple[Request, bool, str, int]] = {}
         """Key -> (the last request that may have changed its record, whether it was refused, what was held, when)."""
+        self._since: dict[bytes, Since] = {}
+        """Key -> what came since its record was last seen as it should be; a request that may change it begins anew."""
         self._asked: dict[bytes, int] = {}
         """Key -> the last instant at which something was asked about it alone."""
         self._retrieved: dict[bytes, list[int]] = {}
@@ -99,12 +117,27 @@ class Records:
         self._count(key, request, reply, at, is_new=held == (ABSENT,))
         if isinstance(reply, QueryReply | GetReply) and (wrong := self._rounded(request, reply.ttl, after)):
             return wrong
+        refused = isinstance(reply, Status) and not reply.ok
         if not isinstance(request, READINGS):
-            self._before[key] = request, isinstance(reply, Status) and not reply.ok, self._kind(held[0]), at.until
+            self._before[key] = request, refused, self._kind(held[0]), at.until
+        is_whole = all(state is not None and self._shows(reply, state) for state in after)
+        self._since_seen(key, request, at, is_whole=is_whole, changed=not (refused or isinstance(request, READINGS)))
         self._keep(key, after)
         if isinstance(request, Purge) and isinstance(reply, Status) and reply.ok:
             self._purged.add(key)
         return None
+
+    def _since_seen(self, key: bytes, request: Request, at: Window, *, is_whole: bool, changed: bool) -> None:
+        """Note what may be why a record that was seen as it should be (`is_whole`) is seen otherwise later."""
+        if not isinstance(request, READINGS):
+            self._since.pop(key, None)
+        elif is_whole:
+            self._since[key] = Since({request.NAME})
+        elif key in self._since:
+            self._since[key].readings.add(request.NAME)
+        if changed:
+            for one in (since for name, since in self._since.items() if name != key):
+                one.other = request, at.until
 
     def _count(self, key: bytes, request: Request, reply: Message, at: Window, *, is_new: bool) -> None:
         """Note when a record was read; what may make another record of it begins anew."""
@@ -181,8 +214,40 @@ class Records:
             if refused:
                 clause = REFUSED if self._leaves_set_open and isinstance(changed, Set) else clause_of(changed, kind)
             else:
-                clause = self._effect(changed, kind, when, reply, held) or clause
+                clause = (
+                    self._elsewhere(request, reply, held) or self._effect(changed, kind, when, reply, held) or clause
+                )
         return Disagreement(f"{request.NAME} with {detail}", f"{kinds} > {request.NAME} > {answer}", clause)
+
+    def _elsewhere(self, request: Request, reply: Message, held: States) -> str:
+        """Return the clause of a request about another record, or of a reading, after which a record is another one.
+
+        It was seen as it should be before. "" where nothing of that kind came, or where time may be why.
+        """
+        since, (state, *others) = self._since.get(self._rules.key(request)), held
+        if since is None or others or self._kind(state) in ("nothing", "expired"):
+            return ""
+        assert state is not None
+        is_about_time = not self._shows(reply, state) or self._differs(reply, state) == "ttl"
+        if since.other is not None:
+            changed, when = since.other
+            return "" if is_about_time and self._rules.at.until - when >= AT_ONCE else f"THR-{OTHERS[changed.NAME]}"
+        if self._shows(reply, state) and is_about_time and reply.ttl <= (state.ttl or 0):
+            return ""
+        return f"THR-{READ[since.readings.pop()]}" if len(since.readings) == 1 else ""
+
+    @staticmethod
+    def _shows(reply: Message, state: Record) -> TypeGuard[QueryReply | GetReply]:
+        """Say whether a reply shows all of a record."""
+        return isinstance(reply, QueryReply if state.is_counter else GetReply)
+
+    @staticmethod
+    def _differs(reply: QueryReply | GetReply, state: Record) -> str:
+        """Return what of a record a reply shows otherwise."""
+        content = reply.quota if isinstance(reply, QueryReply) else reply.value
+        if state.content is not None and content != state.content:
+            return "content"
+        return "type" if reply.ttl_type != state.ttl_type else "ttl"
 
     def _effect(self, changed: Request, kind: str, when: int, reply: Message, held: States) -> str:
         """Return the clause of what `changed` leaves, where a reading shows another thing; "" if none says it.
@@ -199,10 +264,10 @@ class Records:
             return left_by(changed, kind, "still there")
         if isinstance(reply, Status):
             return left_by(changed, kind, "gone") if at_once else ""
-        if isinstance(reply, QueryReply if state.is_counter else GetReply):
-            content = reply.quota if isinstance(reply, QueryReply) else reply.value
-            is_other = state.content is not None and content != state.content
-            differs = "content" if is_other else "type" if reply.ttl_type != state.ttl_type else "ttl"
+        if self._shows(reply, state):
+            differs = self._differs(reply, state)
+            if differs == "ttl" and not at_once and reply.ttl == state.ttl:
+                return "THR-TTL-11"
         return left_by(changed, kind, differs) if at_once or differs != "ttl" else ""
 
     def _kind(self, state: Record | None) -> str:
@@ -230,7 +295,8 @@ class Records:
                 self._keep(key, tuple(found))
             elif any(self._seen(key)):
                 detail = " or ".join(map(self._described, self._seen(key)))
-                return Disagreement(f"LIST has {row} for {detail}", "LIST row wrong", "THR-LIST-7")
+                clause = self._row_clause(row, self._seen(key))
+                return Disagreement(f"LIST has {row} for {detail}", "LIST row wrong", clause)
         return self._names("LIST", reply, rows) or self._points_moved(rows)
 
     def stats_listed(self, reply: StatsReply, at: Window) -> Disagreement | None:
@@ -242,6 +308,14 @@ class Records:
     def _seen(self, key: bytes) -> States:
         held = self._states.get(key, (ABSENT,))
         return tuple(dict.fromkeys(one for state in held for one in self._rules.seen(state)))
+
+    def _row_clause(self, row: ListRow, held: States) -> str:
+        """Return the clause of the field that no state of a record has as its row has it."""
+        states = [state for state in held if state is not None]
+        if all(row.ttl_type != state.ttl_type for state in states):
+            return "THR-LIST-7"
+        kinds = [KeyType.COUNTER if state.is_counter else KeyType.BUFFER for state in states]
+        return "THR-LIST-6" if self._reports_key_type and row.key_type not in kinds else "THR-LIST-11"
 
     def _fits(self, state: Record, row: ListRow) -> bool:
         """Return whether a row may be this record's; its key type counts only since 7.3.2 (T28)."""
@@ -298,10 +372,15 @@ class Records:
         sums = {"keys": [0, 0], "counters": [0, 0], "buffers": [0, 0]}
         for key in list(self._states):
             kinds = [self._kind(state) if state else "nothing" for state in self._seen(key)]
-            for field, names in (("counters", {"counter"}), ("buffers", {"buffer"}), ("keys", {"counter", "buffer"})):
-                sums[field][0] += all(kind in names for kind in kinds)
-                sums[field][1] += any(kind in names for kind in kinds)
+            for count, names in (("counters", {"counter"}), ("buffers", {"buffer"}), ("keys", {"counter", "buffer"})):
+                sums[count][0] += all(kind in names for kind in kinds)
+                sums[count][1] += any(kind in names for kind in kinds)
         return {field: (least, most) for field, (least, most) in sums.items()}
+
+    def has_expired(self, at: Window) -> bool:
+        """Return whether any record that is known has ended by itself."""
+        self._rules.at = at
+        return any(self._kind(state) == "expired" for held in self._states.values() for state in held)
 
     def instants(self) -> list[int]:
         """Return the latest expiries of all records, and when each TTL is next shown lower; in ns and ascending."""

@@ -79,6 +79,13 @@ def test_what_steps_expect_stands_before_what_the_model_judges() -> None:
     assert grouped(*judged, written)[0] == ["stopped"]
 
 
+@pytest.mark.parametrize(("clause", "causes"), [("C-1", 1), ("C-2", 2)])
+def test_a_walk_whose_clause_a_written_case_shows_follows_it(clause: str, causes: int) -> None:
+    walk = made("records/walk-0a0b0c0d", blamed=clause, place=("GET", ""), expected=BY_MODEL)
+
+    assert len(causes_of([walk, made("written")])) == causes
+
+
 def test_what_came_after_the_last_step_stands_after_what_a_step_shows() -> None:
     late = [made(f"late{at}", blamed="C-2", place=("GET", AT_END)) for at in range(3)]
     stopped = made("stopped", blamed="C-3", place=("LIST", "rows"), sent=99)

@@ -64,8 +64,11 @@ def test_of_a_buffer(made: tuple[Request, ...], reply: Message, clause: str) -> 
     assert blamed("7.3.2", BUFFER, *made, reading=Get(b"k"), reply=reply) == f"THR-{clause}"
 
 
-@pytest.mark.parametrize("reply", [REFUSED, QueryReply(10, HOURS, 60)])
-def test_what_time_may_have_done_breaks_no_clause_of_a_change(reply: Message) -> None:
+@pytest.mark.parametrize(
+    ("reply", "clause"),
+    [(REFUSED, "QUERY-5"), (QueryReply(10, HOURS, 59), "QUERY-5"), (QueryReply(10, HOURS, 60), "TTL-11")],
+)
+def test_what_time_may_have_done_breaks_no_clause_of_a_change(reply: Message, clause: str) -> None:
     model = DocumentModel(protocol("throttr").profiles["7.3.2"], "uint16", tolerance_ns=0, shared=False)
     model.connect("a", Window(0, 0), 1)
     model.sent("a", COUNTER)
@@ -75,7 +78,7 @@ def test_what_time_may_have_done_breaks_no_clause_of_a_change(reply: Message) ->
     found = model.answered("a", Query(b"k"), reply, Window(hours, hours))
 
     assert found is not None
-    assert found.clause == "THR-QUERY-5"
+    assert found.clause == f"THR-{clause}"
 
 
 def test_what_ended_by_the_time_that_passed_breaks_the_clause_on_expiry() -> None:
@@ -101,6 +104,34 @@ def test_what_a_refused_set_changes_breaks_what_every_refusal_promises(profile: 
         assert model.answered("a", request, reply, Window(at, at)) is None
     model.sent("a", Query(b"k"))
     found = model.answered("a", Query(b"k"), QueryReply(0, HOURS, 60), Window(2, 2))
+
+    assert found is not None
+    assert found.clause == f"THR-{clause}"
+
+
+@pytest.mark.parametrize(
+    ("between", "reply", "clause"),
+    [
+        ((Update(TTL, 1, 5, b"j"),), QueryReply(10, HOURS, 64), "UPDATE-37"),
+        ((Update(QUOTA, 0, 3, b"j"),), QueryReply(3, HOURS, 59), "UPDATE-37"),
+        ((Purge(b"j"),), REFUSED, "PURGE-9"),
+        ((Set(5, 60, b"b", b"v"),), QueryReply(10, 5, 59), "RECORD-3"),
+        ((), QueryReply(9, HOURS, 59), "QUERY-10"),
+        ((), REFUSED, "QUERY-10"),
+    ],
+)
+def test_what_was_seen_as_it_should_be_was_changed_by_what_came_since(
+    between: tuple[Request, ...], reply: Message, clause: str
+) -> None:
+    model = DocumentModel(protocol("throttr").profiles["7.3.2"], "uint16", tolerance_ns=0, shared=False)
+    model.connect("a", Window(0, 0), 1)
+    seen = QueryReply(10, HOURS, 59)
+    for at, request in enumerate((Insert(10, HOURS, 60, b"j"), COUNTER, Query(b"k"), *between)):
+        model.sent("a", request)
+        answer = seen if isinstance(request, Query) else OK
+        assert model.answered("a", request, answer, Window(at, at)) is None
+    model.sent("a", Query(b"k"))
+    found = model.answered("a", Query(b"k"), reply, Window(9, 9))
 
     assert found is not None
     assert found.clause == f"THR-{clause}"
