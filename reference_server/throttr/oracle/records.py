@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.throttr import KeyType
+from wireproof.protocols.throttr import Attribute, KeyType
 from wireproof.protocols.throttr.replies import (
     GetReply,
     ListReply,
@@ -19,7 +19,7 @@ from wireproof.protocols.throttr.replies import (
     StatsRow,
     Status,
 )
-from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat
+from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.throttr.model import ABSENT, UNITS, Due, Record, States
 from wireproof.reference_server.throttr.oracle.clauses import clause_of, left_by
@@ -33,7 +33,7 @@ CLAUSES = {
     "STATS": ("THR-STATS-11", "THR-EXPIRY-7", "THR-STATS-11"),
 }
 """Listing -> the clauses that say which keys it has: those that live, none that expired, none that were purged."""
-REFUSED = "THR-RECORD-9"
+REFUSED, EARLY = "THR-RECORD-9", "THR-EXPIRY-11"
 CLAMPED = 1 << 63
 """Later instants are not compared: a time point may be limited to 64 bits (TTL-14)."""
 OTHERS = {"INSERT": "RECORD-3", "SET": "RECORD-3", "UPDATE": "UPDATE-37", "PURGE": "PURGE-9"}
@@ -57,8 +57,10 @@ MOVED = 2 * 10**9
 class Since:
     """What came since a record was last seen as it should be."""
 
-    readings: set[str] = field(default_factory=set)
-    """The kinds of requests that read it since the last one that may have changed it."""
+    readings: set[str]
+    """The kinds of requests that read it then and later."""
+    seen: int
+    """When that was, ns."""
     other: tuple[Request, int] | None = None
     """The last accepted request that changed another record, and when."""
 
@@ -132,7 +134,7 @@ class Records:
         if not isinstance(request, READINGS):
             self._since.pop(key, None)
         elif is_whole:
-            self._since[key] = Since({request.NAME})
+            self._since[key] = Since({request.NAME}, at.until)
         elif key in self._since:
             self._since[key].readings.add(request.NAME)
         if changed:
@@ -229,11 +231,11 @@ class Records:
             return ""
         assert state is not None
         is_about_time = not self._shows(reply, state) or self._differs(reply, state) == "ttl"
-        if since.other is not None:
-            changed, when = since.other
-            return "" if is_about_time and self._rules.at.until - when >= AT_ONCE else f"THR-{OTHERS[changed.NAME]}"
-        if self._shows(reply, state) and is_about_time and reply.ttl <= (state.ttl or 0):
+        changed, when = since.other or (None, since.seen)
+        if is_about_time and self._rules.at.until - when >= AT_ONCE:
             return ""
+        if changed is not None:
+            return f"THR-{OTHERS[changed.NAME]}"
         return f"THR-{READ[since.readings.pop()]}" if len(since.readings) == 1 else ""
 
     @staticmethod
@@ -253,7 +255,7 @@ class Records:
         """Return the clause of what `changed` leaves, where a reading shows another thing; "" if none says it.
 
         `kind` is what its key held before it. What ended by the time that passed since breaks no clause of a change;
-        nor, once some time has passed, does what is gone or has another TTL: that may be how time is kept.
+        nor, once some time has passed, does what is gone too early or has another TTL: that may be how time is kept.
         """
         (state, *others), differs = held, ""
         ended = state is not None and state.due is not None and when < state.due.last <= self._rules.at.until
@@ -263,7 +265,8 @@ class Records:
         if state is None or self._kind(state) == "expired":
             return left_by(changed, kind, "still there")
         if isinstance(reply, Status):
-            return left_by(changed, kind, "gone") if at_once else ""
+            is_moved = isinstance(changed, Update) and changed.attribute == Attribute.TTL
+            return left_by(changed, kind, "gone") if at_once or is_moved else EARLY
         if self._shows(reply, state):
             differs = self._differs(reply, state)
             if differs == "ttl" and not at_once and reply.ttl == state.ttl:

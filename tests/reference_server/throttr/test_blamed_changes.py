@@ -66,7 +66,7 @@ def test_of_a_buffer(made: tuple[Request, ...], reply: Message, clause: str) -> 
 
 @pytest.mark.parametrize(
     ("reply", "clause"),
-    [(REFUSED, "QUERY-5"), (QueryReply(10, HOURS, 59), "QUERY-5"), (QueryReply(10, HOURS, 60), "TTL-11")],
+    [(REFUSED, "EXPIRY-11"), (QueryReply(10, HOURS, 59), "QUERY-5"), (QueryReply(10, HOURS, 60), "TTL-11")],
 )
 def test_what_time_may_have_done_breaks_no_clause_of_a_change(reply: Message, clause: str) -> None:
     model = DocumentModel(protocol("throttr").profiles["7.3.2"], "uint16", tolerance_ns=0, shared=False)
