@@ -139,6 +139,7 @@ class _SdkTest:
             self._run.partial.append(WAS_INTERRUPTED)
             self._folder.finish(self._run.summary(self.records, INTERRUPTED, complete=False), self.records)
             where = f"; records in {self.working}"
+        show_causes(self.console, causes_of(self.records), self.working)
         click.echo(f"wireproof: interrupted: {number_of(len(self.records), 'case')} played{where}", err=True)
         return INTERRUPTED
 

@@ -43,10 +43,7 @@ from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, compare, read_baseline
 from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
-from wireproof.conformance.report.console import (
-    LiveProgress,
-    console_of,
-)
+from wireproof.conformance.report.console import LiveProgress, console_of, show_causes
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunFolder
 from wireproof.conformance.report.work_progress import waiting
@@ -59,6 +56,7 @@ from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
@@ -303,6 +301,7 @@ class _Test:
             folder.finish(run.summary(records, INTERRUPTED, complete=False), records)
         where = f"; records in {self.working}; {go_on(self.options['out'])}" if folder else ""
         played = len({one["case"] for one in records})
+        show_causes(self.console, causes_of(records), self.working)
         click.echo(f"wireproof: interrupted: {played} of {cases} cases played{where}", err=True)
         return INTERRUPTED
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -93,6 +94,25 @@ def test_ctrl_c_keeps_what_was_played_and_says_so(reference: str, tmp_path: Path
     assert f"; records in {tmp_path}; go on with --resume {tmp_path}" in errors
     assert records_in(tmp_path)
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["finished_at"] is None
+
+
+def test_interrupted_it_shows_the_causes_that_were_found_until_then(tmp_path: Path) -> None:
+    served = shlex.join(module_command("wireproof", "mutant", "throttr", "quota-low-byte", *NAMED))
+    command = module_command("wireproof", "test", "throttr", "--target-command", f"{served} --port {{port}}")
+    with subprocess.Popen(
+        [*command, *NAMED, "--out", str(tmp_path), "--jobs", "1"],
+        env=module_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        while process.poll() is None and not (
+            is_begun(tmp_path) and '"fail"' in (tmp_path / "records.jsonl").read_text()
+        ):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        out, errors = process.communicate(timeout=30)
+
+    assert process.returncode == 130, errors
+    assert out.startswith("cause 1 of ")
+    assert errors.splitlines()[-1].startswith("wireproof: interrupted: ")
 
 
 def test_a_port_in_use_is_reported_by_the_reference_server(reference: str) -> None:
