@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wireproof.conformance.model.outcome import BY_MODEL
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -29,6 +28,7 @@ from wireproof.conformance.verdict.record_facts import (
     follows,
     group_of,
     is_about_its_request,
+    is_modelled,
     kind_of,
     let_time_pass,
     manner_of,
@@ -63,6 +63,11 @@ class Group:
     def combined(self) -> bool:
         """Whether all that shows it is cases that nobody wrote."""
         return all(is_generated(one["case"]) for one in self.shows)
+
+    @property
+    def modelled(self) -> bool:
+        """Whether all that shows it is failures that the model judged."""
+        return self.kind is CauseKind.FAILURE and all(map(is_modelled, self.shows))
 
     @property
     def prepares(self) -> bool:
@@ -125,6 +130,7 @@ class _Grouping:
         alone = [one for one in roots if process_of(one) is None]
         self._failures([one for one in alone if kind_of(one) in SHOWN])
         self._combinations()
+        self._modelled()
         self._others([one for one in alone if kind_of(one) not in SHOWN])
         self._followed(consequences)
         self._unexplained()
@@ -175,7 +181,7 @@ class _Grouping:
     def _combinations(self) -> None:
         """Let combinations follow from what stopped at the same place, or from a request that is never answered."""
         for one in [group for group in self._groups if group.combined and group.kind is not CauseKind.DEATH]:
-            found = self._at(one.shows, but=one) or self._of_same_clause(one)
+            found = self._at(one.shows, but=one)
             fails = one.kind is CauseKind.FAILURE
             if not (fails and found is not None and not found.combined):
                 one.shows = [record for record in one.shows if not self._unanswered(record)]
@@ -184,13 +190,15 @@ class _Grouping:
             if not one.shows or (fails and found is not None):
                 self._groups.remove(one)
 
-    def _of_same_clause(self, group: Group) -> Group | None:
-        """Return the failure that a written case shows of the one clause which the model names of a combination."""
-        clauses = {one["blamed"] for one in group.shows}
-        if len(clauses) != 1 or any(one["expected"] != BY_MODEL for one in group.shows):
-            return None
-        written = (one for one in self._groups if one.kind is CauseKind.FAILURE and not one.combined)
-        return next((one for one in written if clauses & {record["blamed"] for record in one.shows}), None)
+    def _modelled(self) -> None:
+        """Let what the model alone judges follow from what steps show of the one clause that it names."""
+        for one in [group for group in self._groups if group.modelled]:
+            clauses = {record["blamed"] for record in one.shows}
+            found = (other for other in self._groups if other.kind is CauseKind.FAILURE and not other.modelled)
+            same = [other for other in found if clauses <= {record["blamed"] for record in other.shows}]
+            if len(clauses) == 1 and same:
+                max(same, key=lambda other: len(other.shows) + len(other.follow)).take(one)
+                self._groups.remove(one)
 
     def _unanswered(self, record: Record) -> bool:
         """Let a play follow from a request that it uses and that another case finds unanswered; say whether."""

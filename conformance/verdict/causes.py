@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wireproof.conformance.model.outcome import AT_END, BY_MODEL
+from wireproof.conformance.model.outcome import AT_END
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.verdict.cause_groups import grouped
@@ -24,6 +24,7 @@ from wireproof.conformance.verdict.record_facts import (
     asked_in,
     extra_of,
     follows,
+    is_modelled,
     process_of,
     signature,
     size_of,
@@ -146,5 +147,5 @@ def _idea(record: Record) -> str:
 
 
 def _is_vague(record: Record) -> bool:
-    judged_by_model = is_generated(record["case"]) or record["expected"] == BY_MODEL
+    judged_by_model = is_generated(record["case"]) or is_modelled(record)
     return judged_by_model or extra_of(record).get("field") == AT_END

@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from wireproof.conformance.model.outcome import ANYWHERE
+from wireproof.conformance.model.outcome import ANYWHERE, BY_MODEL
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -23,6 +23,7 @@ __all__ = [
     "group_of",
     "is_about_its_request",
     "is_lost",
+    "is_modelled",
     "kind_of",
     "let_time_pass",
     "manner_of",
@@ -93,7 +94,13 @@ def kind_of(record: Record) -> CauseKind:
 
 
 def shared_keys(record: Record) -> list[tuple[object, ...]]:
-    """Return what a failure shares with others of the same cause."""
+    """Return what a failure shares with others of the same cause; what the model judged, the clause that it names."""
+    kind, whole = kind_of(record), record["delivery"] == WHOLE.name and "together" not in extra_of(record)
+    by_model = whole and kind is CauseKind.FAILURE and is_modelled(record)
+    return [*_shared_keys(record), *([(kind, record["blamed"])] if by_model else [])]
+
+
+def _shared_keys(record: Record) -> list[tuple[object, ...]]:
     kind, place = kind_of(record), place_of(record)
     if "together" in extra_of(record):
         return [("together", record["blamed"])]
@@ -120,6 +127,11 @@ def shared_keys(record: Record) -> list[tuple[object, ...]]:
 def extra_of(record: Record) -> JsonObject:
     """Return what a record has beyond what every record has."""
     return record.get("extra") or {}
+
+
+def is_modelled(record: Record) -> bool:
+    """Say whether the model of the document judged what came: then the clause is the one that it names."""
+    return bool(record["expected"] == BY_MODEL)
 
 
 def let_time_pass(record: Record) -> bool:

@@ -86,6 +86,14 @@ def test_a_walk_whose_clause_a_written_case_shows_follows_it(clause: str, causes
     assert len(causes_of([walk, made("written")])) == causes
 
 
+@pytest.mark.parametrize(("clause", "causes"), [("C-2", 1), ("C-3", 2)])
+def test_what_the_model_judges_has_one_cause_for_each_clause_that_it_names(clause: str, causes: int) -> None:
+    one = made("records/walk-0a0b0c0d", blamed="C-2", place=("GET", ""), expected=BY_MODEL)
+    other = made("get/pairs-1", blamed=clause, place=("CHANNEL", ""), expected=BY_MODEL, got="another thing")
+
+    assert len(causes_of([one, other])) == causes
+
+
 def test_what_came_after_the_last_step_stands_after_what_a_step_shows() -> None:
     late = [made(f"late{at}", blamed="C-2", place=("GET", AT_END)) for at in range(3)]
     stopped = made("stopped", blamed="C-3", place=("LIST", "rows"), sent=99)
