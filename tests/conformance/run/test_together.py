@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.conformance import torn
 from tests.conformance.scripted import ASK, INSERT, make_case
 from wireproof.conformance.drivers.simulation import SimulationDriver
-from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.outcome import FailurePlace, Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
@@ -108,6 +109,19 @@ def test_on_a_target_of_many_it_must_fail_once_more() -> None:
 
     assert asyncio.run(plan.together.asked(case, player, outcome, passes)).blamed == "THR-QUERY-6"
     assert asyncio.run(plan.together.asked(case, player, outcome, passes_apart)).blamed == CLAUSE
+
+
+@pytest.mark.parametrize(("field", "clause"), [("rows", "THR-QUERY-6"), ("quota", CLAUSE)])
+def test_rows_which_change_with_what_others_store_keep_their_clause(field: str, clause: str) -> None:
+    case = make_case(*TWICE, clauses=("THR-QUERY-6",))
+    plan = plan_of(case)
+    player = plan.player(case)
+    place = FailurePlace("LIST", field, frozenset())
+    failed = SimulationDriver(torn.torn(EqualOnce)).play(player)
+    failed = replace(failed, verdict=Verdict.FAIL, guilty=Guilty.TARGET, blamed="THR-QUERY-6", place=place)
+
+    settled = plan.together.settled(case, player, failed, lambda player: Outcome(Verdict.PASS, Trace()))
+    assert settled.blamed == clause
 
 
 def test_a_case_that_fails_twice_is_played_on_other_keys_each_time() -> None:
