@@ -51,25 +51,54 @@ def digests(lake: Lake) -> dict[str, str]:
     return found
 
 
-def rows(lake: Lake) -> dict[str, list[str]]:
-    """Every row of every table of the aggregates."""
-    return {table: sorted(map(str, Aggregates(lake).table(table).collect())) for table in SCHEMAS}
+def rows(lake: Lake, *tables: str) -> dict[str, list[str]]:
+    """Every row of the aggregates (default: of every table)."""
+    return {table: sorted(map(str, Aggregates(lake).table(table).collect())) for table in tables or SCHEMAS}
 
 
-def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(spark: SparkSession, tmp_path: Path) -> None:
+def check_that_little_is_read(lake: Lake) -> None:
+    """A refresh opens only folders, row groups and columns that it needs."""
+    records = lake.records({"throttr"}, {"2026-02"}).where("counts").where("column_id in (5, 6)")
+    plan = records._jdf.queryExecution().toString()
+    assert "PushedFilters: [IsNotNull(counts), EqualTo(counts,true), In(column_id, [5,6])]" in plan
+    assert len(records.inputFiles()) == 1
+    narrow = records.select("case", "case_rank")._jdf.queryExecution().executedPlan().toString()
+    [read] = [line for line in narrow.splitlines() if "ReadSchema" in line]
+    assert "evidence_id" not in read
+    assert "title" not in read
+    assert "CartesianProduct" not in plan
+
+
+def killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = [*run(1, "2026-01-01", {"A": "pass", "B": "fail"}), *run(2, "2026-01-01", {"A": "fail", "B": "fail"})]
     other = run(3, "2026-01-02", {"A": "pass"}, implementation="beta")
     late = run(4, "2025-12-31", {"A": "fail", "B": "unsupported"})
     newest = run(5, "2026-02-01", {"A": "pass", "B": "pass"})
     same_day = run(0, "2026-01-01", {"A": "fail"})
 
-    lake = commit_runs(spark, tmp_path / "lake", [*first, *other])
-    assert refresh(lake).rebuilt
-    rebuild(lake, buckets=2)
-    for records in (late, newest, same_day):
-        refreshed = refresh(commit_runs(spark, tmp_path / "lake", records))
-        assert not refreshed.rebuilt
-        assert refreshed.columns == 1
+    rebuild(commit_runs(spark, tmp_path / "lake", [*first, *other]), buckets=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(refreshing, "MOST_PATCHED", 0)
+        refreshed = refresh(commit_runs(spark, tmp_path / "lake", [*late, *newest]))
+    assert (refreshed.generation, refreshed.rebuilt, refreshed.columns) == (2, False, 1)
+    lake = commit_runs(spark, tmp_path / "lake", same_day)
+    assert Aggregates(lake).manifest.patches == {}
+    before = rows(lake, "case_stats")
+    with monkeypatch.context() as patch:
+        patch.setattr(refreshing, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            refresh(lake)
+    assert rows(lake, "case_stats") == before
+    refreshed = refresh(lake)
+    assert (refreshed.generation, refreshed.rebuilt, refreshed.columns) == (3, False, 1)
+    assert rows(lake, "case_stats") != before
+    check_that_little_is_read(lake)
     lake = Lake(spark, str(tmp_path / "lake"))
     assert refresh(lake).generation is None
     # A of alpha: fail (late), then fail, pass, fail on one day, then pass
@@ -94,28 +123,8 @@ def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(spark: SparkSessi
     rebuild(lake, buckets=2)
     assert digests(lake) == folded
 
-    latest = Aggregates(lake).table("latest").select("implementation", "run_id").distinct().collect()
-    assert sorted(tuple(row) for row in latest) == [("alpha", "run-5"), ("beta", "run-3")]
-
-
-def test_a_killed_refresh_changes_nothing_and_many_patches_are_folded(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refresh(commit_runs(spark, tmp_path / "lake", run(1, "2026-01-01", {"A": "pass"})))
-    lake = commit_runs(spark, tmp_path / "lake", run(2, "2026-01-02", {"A": "fail"}))
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(refreshing, "publish", killed)
-        with pytest.raises(KeyboardInterrupt):
-            refresh(lake)
-    assert stats(lake) == {"A": (1, 1, 0, "None", 1, 1)}
-    monkeypatch.setattr(refreshing, "MOST_PATCHED", 0)
-    assert refresh(lake).generation == 2
-    assert Aggregates(lake).manifest.patches == {}
-    assert stats(lake) == {"A": (2, 1, 1, "2026-01-02", 0, 2)}
+    latest = Aggregates(lake).table("latest").select("implementation", "run_id").collect()
+    assert {tuple(row) for row in latest} == {("alpha", "run-5"), ("beta", "run-3")}
 
 
 @pytest.mark.nightly
@@ -143,7 +152,7 @@ def test_what_is_not_scored_neither_passes_nor_flips(spark: SparkSession, tmp_pa
     ]
     runs += run(6, "2026-01-06", {"A": "fail", "B": "fail"}, not_required="newer than throttr@1")
     lake = commit_runs(spark, tmp_path / "lake", runs)
-    refresh(lake)
+    assert refresh(lake).rebuilt
     assert stats(lake) == {"A": (3, 2, 1, "2026-01-04", 0, 3)}
 
 
@@ -152,18 +161,3 @@ def test_a_lake_without_aggregates_says_what_makes_them(spark: SparkSession, tmp
     assert refresh(lake).generation is None
     with pytest.raises(LakeError, match="--rebuild"):
         Aggregates(lake)
-
-
-def test_a_refresh_reads_only_folders_and_row_groups_that_it_needs(spark: SparkSession, tmp_path: Path) -> None:
-    lake = commit_runs(
-        spark, tmp_path / "lake", [*run(1, "2026-01-01", {"A": "pass"}), *run(2, "2026-02-01", {"A": "pass"})]
-    )
-    records = lake.records({"throttr"}, {"2026-02"}).where("counts").where("column_id in (5, 6)")
-    plan = records._jdf.queryExecution().toString()
-    assert "PushedFilters: [IsNotNull(counts), EqualTo(counts,true), In(column_id, [5,6])]" in plan
-    assert len(records.inputFiles()) == 1
-    narrow = records.select("case", "case_rank")._jdf.queryExecution().executedPlan().toString()
-    [read] = [line for line in narrow.splitlines() if "ReadSchema" in line]
-    assert "evidence_id" not in read
-    assert "title" not in read
-    assert "CartesianProduct" not in plan

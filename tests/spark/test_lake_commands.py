@@ -37,41 +37,14 @@ def commands(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("commands")
-def test_runs_are_taken_followed_and_shown(
+def test_runs_may_be_given_by_a_uri(
+    spark: SparkSession,
     record: Callable[..., Record],
     write_run: Callable[..., Path],
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    file = write_run("a", [record(), "{broken"])
-    write_finding(file.with_name("finding"))
-    lake, out = str(tmp_path / "lake"), tmp_path / "site"
-
-    assert ingest.main([str(tmp_path / "runs"), "--lake", lake]) == 0
-    printed = capsys.readouterr().out
-    assert "took 1 new run " in printed
-    assert "quarantined 1 line: not one JSON object" in printed
-    assert "rebuilt the aggregates: generation 1" in printed
-
-    second = write_run("b", [record(run_id="run-2", run_started_at="2026-01-02T10:00:00.000Z")])
-    assert ingest.main([str(second.parent.parent), "--lake", lake, "--follow", "--interval", "0.2", "--for", "4"]) == 0
-    followed = capsys.readouterr().out
-    assert "took 1 new run " in followed
-    assert "already there: 1" in followed
-    assert "patched 1 column of" in followed
-    assert file.exists()
-
-    assert site.main(["--lake", lake, "--out", str(out)]) == 0
-    assert "1 implementation, 1 column, 1 row" in capsys.readouterr().out
-    assert (out / "index.html").exists()
-    assert '"clause":"THR-GENERAL-1"' in (out / "data" / "findings.js").read_text()
-
-
-@pytest.mark.usefixtures("commands")
-def test_runs_may_be_given_by_a_uri(
-    record: Callable[..., Record], write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    write_run("a {1,2} b", [record()])
+    write_run("a {1,2} b", [record(), "{broken"])
     cut = write_run("cut", [record(run_id="cut", run_started_at="2026-01-02T10:00:00.000Z")])
     cut.with_name("pending.jsonl").write_text("{}")
     (tmp_path / "runs" / "notes.jsonl").write_text("not of a run")
@@ -82,6 +55,7 @@ def test_runs_may_be_given_by_a_uri(
     assert "1 run of them partial" in said
     assert ingest.main([str(tmp_path / "runs"), "--lake", str(tmp_path / "lake"), "--no-refresh"]) == 0
     assert "already there: 2" in capsys.readouterr().out
+    assert len(Lake(spark, str(tmp_path / "lake")).markers) == 1
     assert ingest.main([f"file:{tmp_path}/none", "--lake", str(tmp_path / "other")]) == 2
     assert "no records.jsonl or *.jsonl.gz below file:" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
@@ -117,43 +91,59 @@ def write_finding(folder: Path, **changes: Any) -> Path:
 
 
 @pytest.mark.usefixtures("commands")
-def test_findings_of_fuzzing_are_taken_once_and_counted_by_oracle_and_clause(
+def test_findings_and_runs_are_taken_followed_compacted_and_shown(
     record: Callable[..., Record],
     write_run: Callable[..., Path],
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     spark: SparkSession,
 ) -> None:
-    write_run("a", [record()])
-    for name, changes in (("a", {}), ("b {1,2}", {"id": "1" * 16, "shape": "t"}), ("bad", {"shape": None})):
-        write_finding(tmp_path / "runs" / "findings" / name, **changes)
-    lake = str(tmp_path / "lake")
+    lake, out, runs = str(tmp_path / "lake"), tmp_path / "site", tmp_path / "runs"
+    first = write_finding(runs / "findings" / "a")
 
-    assert ingest.main([str(tmp_path / "runs"), "--lake", lake]) == 0
+    assert ingest.main([str(first), "--lake", lake]) == 0
+    assert "took 1 new finding " in capsys.readouterr().out
+    assert site.main(["--lake", lake, "--out", str(out)]) == 2
+    assert "has no run yet" in capsys.readouterr().err
+
+    file = write_run("a", [record(), "{broken"])
+    for name, changes in (("b {1,2}", {"id": "1" * 16, "shape": "t"}), ("bad", {"shape": None})):
+        write_finding(runs / "findings" / name, **changes)
+    assert ingest.main([str(runs), "--lake", lake, "--rebuild"]) == 0
     printed = capsys.readouterr().out
     assert "took 1 new run " in printed
-    assert "took 2 new findings of fuzzing; already there: 0" in printed
+    assert "quarantined 1 line: not one JSON object" in printed
+    assert "took 1 new finding of fuzzing; already there: 1" in printed
     assert "quarantined 1 finding: a field is missing" in printed
+    assert "rebuilt the aggregates: generation 2" in printed
+
     write_finding(tmp_path / "later" / "c", implementation="beta")
-    assert ingest.main([f"file://{tmp_path}/runs/findings", str(tmp_path / "later"), "--lake", lake]) == 0
+    assert ingest.main([f"file://{runs}/findings", str(tmp_path / "later"), "--lake", lake]) == 0
     printed = capsys.readouterr().out
     assert "took 1 new finding of fuzzing; already there: 2" in printed
     assert "aggregates were up to date" in printed
 
+    write_run("b", [record(run_id="run-2", run_started_at="2026-01-02T10:00:00.000Z")])
+    assert ingest.main([str(runs), "--lake", lake, "--follow", "--interval", "0.2", "--for", "4"]) == 0
+    followed = capsys.readouterr().out
+    assert "took 1 new run " in followed
+    assert "already there: 1" in followed
+    assert "patched 1 column of" in followed
+    assert file.exists()
+
     assert ingest.main(["--lake", lake, "--compact"]) == 0
+    printed = capsys.readouterr().out
+    assert "merged 5 batches into one" in printed
+    assert "folded patches into 3 parts of the aggregates" in printed
     register_views(spark, lake)
     rows = spark.sql("select implementation, oracle, clause, shapes, findings from findings_by_clause order by 1")
     found = [("alpha", "death", "THR-GENERAL-1", 2, 2), ("beta", "death", "THR-GENERAL-1", 1, 1)]
     assert [tuple(row) for row in rows.collect()] == found
 
-
-@pytest.mark.usefixtures("commands")
-def test_a_lake_of_findings_alone_has_no_pages_and_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    lake = str(tmp_path / "lake")
-    assert ingest.main([str(write_finding(tmp_path / "findings" / "a")), "--lake", lake]) == 0
-    assert "took 1 new finding " in capsys.readouterr().out
-    assert site.main(["--lake", lake, "--out", str(tmp_path / "site")]) == 2
-    assert "has no run yet" in capsys.readouterr().err
+    assert site.main(["--lake", lake, "--out", str(out)]) == 0
+    assert "1 implementation, 1 column, 1 row" in capsys.readouterr().out
+    assert (out / "index.html").exists()
+    assert '"clause":"THR-GENERAL-1"' in (out / "data" / "findings.js").read_text()
 
 
 def test_the_session_of_a_site_follows_the_size_of_the_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,26 +33,31 @@ def played(lake: Lake) -> list[tuple[str, str, str]]:
 
 
 def test_a_run_is_taken_once_and_a_bad_line_is_quarantined(
-    open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
+    spark: SparkSession, open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
 ) -> None:
     wrong = {"verdict": "fail", "blamed": "THR-INSERT-1", "expected": "01", "got": "02", "case": "B"}
     file = write_run(
         "a", [record(case="A"), record(**wrong), record(case="A"), "{broken", json.dumps(record(level="NEVER"))]
     )
     first = take(open_lake(), [file])
-    again = take(open_lake(), [file])
+    new = write_run("new", [record(run_id="run-2")])
+    spark.conf.set("spark.sql.adaptive.enabled", "true")  # writes no file at all where there is no row
+    try:
+        again = take(open_lake(), [file, new])
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
 
     lake = open_lake()
     assert first.runs == {"new": 1}
-    assert again.runs == {"repeated": 1}
-    assert again.marker is None
-    [run] = lake.runs().collect()
+    assert again.runs == {"repeated": 1, "new": 1}
+    assert again.rows == {"quarantine": 0, "runs": 1, "records": 1, "evidence": 0}
+    [run] = [one for one in lake.runs().collect() if one["run_id"] == "run-1"]
     assert first.marker is not None
     assert first.marker.touched == [[run["column_id"], "throttr", "2026-01-01"]]
-    assert first.refused == {"not one JSON object": 1, "unknown level": 1}
-    assert played(lake) == [("run-1", "A", "pass"), ("run-1", "B", "fail")]
-    bad = {(row["reason"], row["line"][:7]) for row in lake.quarantine().collect()}
-    assert bad == {("not one JSON object", "{broken"), ("unknown level", '{"recor')}
+    assert first.refused == again.refused == {"not one JSON object": 1, "unknown level": 1}
+    assert played(lake) == [("run-1", "A", "pass"), ("run-1", "B", "fail"), ("run-2", "THR-C-INSERT-1", "pass")]
+    bad = sorted((row["reason"], row["line"][:7]) for row in lake.quarantine().collect())
+    assert bad == [("not one JSON object", "{broken"), ("unknown level", '{"recor')]
     assert (run["records"], run["cases"], run["must_passed"], run["must_scored"], run["partial"]) == (2, 2, 1, 2, None)
     [evidence] = lake.evidence().collect()
     assert (evidence["expected"], evidence["got"], evidence["exchange"][0]["hex"]) == ("01", "02", "07")
@@ -83,10 +88,12 @@ def test_a_part_of_a_run_is_marked_and_gives_way_to_the_whole_one(
     assert after.evidence().count() == 1
 
 
-def test_a_killed_job_leaves_nothing_visible(
+def test_a_job_that_is_killed_or_too_late_leaves_nothing_visible(
     open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = write_run("a", [record(case="A")])
+    months = [record(run_id=f"r{month}", run_started_at=f"2026-{month:02}-01T10:00:00Z") for month in (1, 2)]
+    odd = "a b/c=d%é:*"
+    file = write_run("a", [*months, record(run_id="p", protocol=odd)])
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -100,44 +107,17 @@ def test_a_killed_job_leaves_nothing_visible(
     assert played(lake) == []
     assert vacuum(lake, 0) > 0
     assert lake.storage.entries("records") == []
-    assert take(open_lake(), [file]).runs == {"new": 1}
 
-
-def test_of_two_jobs_at_once_one_is_asked_to_start_again(
-    open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
-) -> None:
-    one, other = open_lake(), open_lake()
-    take(one, [write_run("a", [record(run_id="a")])])
+    late = open_lake()
+    assert take(open_lake(), [file]).runs == {"new": 3}
     with pytest.raises(LakeError, match="start it again"):
-        take(other, [write_run("b", [record(run_id="b")])])
-    assert [run for run, _, _ in played(open_lake())] == ["a"]
+        take(late, [write_run("b", [record(run_id="b")])])
 
-
-def test_only_the_folders_asked_for_are_read(
-    open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
-) -> None:
-    months = [record(run_id=f"r{month}", run_started_at=f"2026-{month:02}-01T10:00:00Z") for month in (1, 2)]
-    take(open_lake(), [write_run("a", [*months, record(run_id="p", protocol="other")])])
     lake = open_lake()
-    files = lake.records({"throttr"}, {"2026-02"}).inputFiles()
-    assert len(files) == 1
-    assert "/protocol=throttr/month=2026-02/" in files[0]
-
-
-def test_a_new_run_without_evidence_may_come_with_an_old_one_that_has_some(
-    spark: SparkSession, open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
-) -> None:
-    old = write_run("old", [record(verdict="fail", blamed="THR-INSERT-1")])
-    new = write_run("new", [record(run_id="run-2")])
-    take(open_lake(), [old])
-    spark.conf.set("spark.sql.adaptive.enabled", "true")  # writes no file at all where there is no row
-    try:
-        taken = take(open_lake(), [old, new])
-    finally:
-        spark.conf.set("spark.sql.adaptive.enabled", "false")
-    assert taken.runs == {"repeated": 1, "new": 1}
-    assert taken.rows["evidence"] == 0
-    assert open_lake().evidence().count() == 1
+    assert [run for run, _, _ in played(lake)] == ["p", "r1", "r2"]
+    [read] = lake.records({"throttr"}, {"2026-02"}).inputFiles()
+    assert "/protocol=throttr/month=2026-02/" in read
+    assert [(row["protocol"], row["run_id"]) for row in lake.records({odd}).collect()] == [(odd, "p")]
 
 
 def test_no_step_needs_python_on_executors(open_lake: Callable[[], Lake]) -> None:
@@ -158,14 +138,6 @@ def test_a_batch_of_a_newer_format_is_refused(open_lake: Callable[[], Lake]) -> 
 def test_a_folder_that_is_no_lake_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(LakeError, match="is no lake"):
         Lake(spark, str(tmp_path))
-
-
-def test_names_that_are_awkward_as_folders_are_read_back(
-    open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
-) -> None:
-    odd = "a b/c=d%é:*"
-    take(open_lake(), [write_run("a", [record(protocol=odd)])])
-    assert [row["protocol"] for row in open_lake().records({odd}).collect()] == [odd]
 
 
 def test_a_large_ingest_has_several_files_and_the_same_rows(
