@@ -1,19 +1,17 @@
-"""What is known of deaths: which scripts would meet one again, so that a campaign finds what lies behind it.
+"""What is known of deaths and hangs: which scripts would meet one again, so that a campaign finds what lies behind it.
 
 A death is known by its traits: which requests its reduced script sends, what it sends that is none, and how its
-connections end. A script that has all of them would probably meet the same death.
+connections end. A script that has all of them would probably meet the same death. Hangs are known in the same way.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from wireproof.conformance.model.actions import Open, Shut, Write
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Suspicion
 from wireproof.fuzz.script import Script
 
-__all__ = ["FATAL", "KnownDeaths", "traits"]
+__all__ = ["FATAL", "STEERED_AROUND", "KnownDeaths", "traits"]
 
 # The problem. A campaign that has found one death meets it again in every second script, since its corpus is full of
 # what leads there. Each time costs a restart and a reduction, and what lies beyond that death is never reached.
@@ -29,11 +27,14 @@ __all__ = ["FATAL", "KnownDeaths", "traits"]
 # of a campaign went around what is known.
 #
 # A death without words has no other name than its traits; they become part of its shape, and two such deaths with the
-# same traits are one finding.
+# same traits are one finding. So has a hang, of the server or of one connection: each play that meets it waits for as
+# long as a reply may take. Traits of a hang do not make a death known, and the other way round.
 
 
 FATAL = frozenset({"the process stays", "a sanitizer is silent", "others are served"})
 """Oracles whose failure ends the server or makes it useless."""
+STEERED_AROUND = FATAL | {"a connection is served on"}
+"""Oracles whose failure takes the time of many plays: what meets it again is rarely played."""
 LARGE, MANY = 4096, 64
 """Bytes of a large write; requests of a script with many."""
 
@@ -68,11 +69,12 @@ def _no_request(data: bytes, at: int, context: FuzzContext) -> str:
 
 
 class KnownDeaths:
-    """The deaths that a campaign has met, or was given."""
+    """The deaths and hangs that a campaign has met, or was given."""
 
     def __init__(self, context: FuzzContext) -> None:
         self._context = context
-        self._traits: list[frozenset[str]] = []
+        self._traits: dict[tuple[str, frozenset[str]], None] = {}
+        """(oracle, traits)."""
         self.avoided = 0
         """Scripts that were not played because they would probably meet a known death."""
         self.met = 0
@@ -81,22 +83,21 @@ class KnownDeaths:
     def __bool__(self) -> bool:
         return bool(self._traits)
 
-    def add(self, scripts: Iterable[Script]) -> None:
-        """Take reduced scripts that end the server."""
-        for script in scripts:
-            found = traits(script, self._context)
-            if found and found not in self._traits:
-                self._traits.append(found)
+    def add(self, oracle: str, script: Script) -> None:
+        """Take a reduced script that ends the server, or hangs it, as that oracle says."""
+        found = traits(script, self._context)
+        if found:
+            self._traits[oracle, found] = None
 
-    def would_meet(self, script: Script) -> bool:
-        """Return whether a script has all traits of a known death."""
+    def would_meet(self, script: Script, oracle: str = "") -> bool:
+        """Return whether a script has all traits of what is known, or of what that oracle has reported of it."""
         if not self._traits:
             return False
         has = traits(script, self._context)
-        return any(known <= has for known in self._traits)
+        return any(known <= has for by, known in self._traits if oracle in ("", by))
 
     def distinguished(self, suspicion: Suspicion, script: Script) -> Suspicion:
-        """Return the suspicion of a death that printed nothing with the traits of its reduced script in its shape."""
+        """Return the suspicion of a death that printed nothing, or of a hang, with the traits of its reduced script in its shape."""
         if not suspicion.is_wordless:
             return suspicion
         by = ", ".join(sorted(traits(script, self._context)))

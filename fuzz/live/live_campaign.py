@@ -45,7 +45,7 @@ from wireproof.fuzz.live.covering import CoveringScripts
 from wireproof.fuzz.live.deliberate import enlarge, go_inside_tls
 from wireproof.fuzz.live.drawn_kinds import DrawnKinds
 from wireproof.fuzz.live.fuzz_target import LiveTarget
-from wireproof.fuzz.live.known_deaths import FATAL, KnownDeaths
+from wireproof.fuzz.live.known_deaths import FATAL, STEERED_AROUND, KnownDeaths
 from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
@@ -183,7 +183,7 @@ class Campaign:
         self._unmeasured = 0
         """Plays since the idle process was measured last."""
         self._apart: set[tuple[str, str]] = set()
-        """Keys of the deaths that were reported, or that are known."""
+        """Keys of the deaths and hangs that were reported, or that are known."""
         self.progress = CampaignProgress()
         self.stopped = ""
         """Why it ended early; "" if it did not."""
@@ -214,9 +214,9 @@ class Campaign:
         """Take findings as known: they are not reported again, and scripts that would meet their deaths are rare."""
         for one in findings:
             self._known[one.oracle, one.shape] = MOST_SUSPICIONS
-            if one.oracle in FATAL:
+            if one.oracle in STEERED_AROUND:
                 self._apart.add((one.oracle, one.shape))
-                self.deaths.add([one.script])
+                self.deaths.add(one.oracle, one.script)
 
     def run(self) -> Iterator[CampaignFinding]:
         """Fuzz until a limit is reached; yield each finding. Raises `StartError`."""
@@ -334,7 +334,7 @@ class Campaign:
         self._restart("after a suspicion")
         if not believed:
             return None
-        found = self._kept_apart(what) if suspicion.oracle in FATAL else what
+        found = self._kept_apart(what) if suspicion.oracle in STEERED_AROUND else what
         if found is None:
             return None
         if suspicion.is_wordless:
@@ -343,16 +343,16 @@ class Campaign:
         return CampaignFinding(found, self.progress.executions)
 
     def _is_known(self, suspicion: Suspicion) -> bool:
-        """Return whether a death is known: by its words, or without any by the traits of the script."""
+        """Return whether a death or a hang is known: by its words, or without any by the traits of the script."""
         if not suspicion.is_wordless:
             return self._known.get(suspicion.key, 0) >= MOST_SUSPICIONS
-        return self.deaths.would_meet(self._recent[-1])
+        return self.deaths.would_meet(self._recent[-1], suspicion.oracle)
 
     def _kept_apart(self, what: Attributed) -> Attributed | None:
-        """Return an attributed death, distinguished by its script where it has no words; None if that is known."""
+        """Return an attributed death or hang, distinguished by its script where it has no words; None if it is known."""
         what = replace(what, suspicion=self.deaths.distinguished(what.suspicion, what.script))
         if what.seen:
-            self.deaths.add([what.script])
+            self.deaths.add(what.suspicion.oracle, what.script)
         if what.suspicion.key in self._apart:
             return None
         self._apart.add(what.suspicion.key)

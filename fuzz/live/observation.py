@@ -29,7 +29,7 @@ class Suspicion:
     about: tuple[str, str] = ("", "")
     """The request whose answer is wrong or missing, and the kind of that answer; empty where it is not about one."""
     is_wordless: bool = False
-    """Whether a process ended and printed nothing about its cause."""
+    """Whether a process hangs, or ended and printed nothing about its cause."""
 
     def with_shape(self, shape: str) -> Suspicion:
         """Return the suspicion with another shape."""

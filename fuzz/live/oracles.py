@@ -72,9 +72,9 @@ def hang(play: Play) -> Suspicion | None:
     if play.death is not None or play.serves:
         return None
     if play.probe is None:
-        return Suspicion(SERVED, "no new connection is taken", "no connection")
+        return Suspicion(SERVED, "no new connection is taken", "no connection", is_wordless=True)
     how = f"ended ({play.probe.ended})" if play.probe.ended else f"unanswered for {play.patience:g} s"
-    return Suspicion(SERVED, f"a new connection with one request is {how}", how.split(" ", 1)[0])
+    return Suspicion(SERVED, f"a new connection with one request is {how}", how.split(" ", 1)[0], is_wordless=True)
 
 
 def datagrams(play: Play) -> Suspicion | None:

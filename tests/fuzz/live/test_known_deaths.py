@@ -1,4 +1,4 @@
-"""Deaths are told apart by their words, or else by what was sent; a campaign goes on after a known one."""
+"""Deaths and hangs are told apart by their words, or else by what was sent; a campaign goes on after a known one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from wireproof.conformance.model.actions import Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Trace
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.live.known_deaths import KnownDeaths, traits
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.observation import Play
@@ -70,7 +71,7 @@ def test_traits_name_what_is_sent_and_how_connections_end() -> None:
 
 def test_a_script_with_all_traits_of_a_death_would_meet_it() -> None:
     deaths = KnownDeaths(CONTEXT)
-    deaths.add([script(Query(b"x"), end="reset")])
+    deaths.add("the process stays", script(Query(b"x"), end="reset"))
 
     assert deaths.would_meet(script(Whoami(), Query(b"other"), end="reset"))
     assert not deaths.would_meet(script(Query(b"x")))
@@ -113,3 +114,35 @@ def test_a_known_finding_is_steered_around_and_not_reported_again(campaign: Camp
 
     assert "died of SIGSEGV | by QUERY" not in shapes
     assert any("SUBSCRIBE" in shape for shape in shapes), shapes
+
+
+def test_what_hangs_a_server_is_not_what_ends_it() -> None:
+    deaths = KnownDeaths(CONTEXT)
+    deaths.add("a connection is served on", script(Query(b"x")))
+
+    assert deaths.would_meet(script(Query(b"x")))
+    assert not deaths.would_meet(script(Query(b"x")), "the process stays")
+
+
+class Hanging(SimulatedTarget):
+    """A server that serves nobody after QUERY, and after SUBSCRIBE."""
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        """Play; take no new connection where a script hangs it."""
+        play = super().play(script, patience=patience)
+        if not {"QUERY", "SUBSCRIBE"} & traits(script, self.context):
+            return play
+        return replace(play, trace=Trace(one for one in play.trace if one.connection != PROBE))
+
+
+def test_a_second_hang_is_found_after_the_first() -> None:
+    with Hanging(CONTEXT) as live:
+        campaign = Campaign(live, seed=1, limits=CampaignLimits(runs=120, findings=4, shrink_s=2.0))
+        found = [one.what.suspicion for one in campaign.run()]
+
+    shapes = [one.shape for one in found]
+    assert {one.oracle for one in found} == {"others are served"}
+    assert any("QUERY" in shape for shape in shapes), shapes
+    assert any("SUBSCRIBE" in shape for shape in shapes), shapes
+    assert len(shapes) == len(set(shapes))
+    assert campaign.deaths.avoided > 0
