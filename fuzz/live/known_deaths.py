@@ -9,6 +9,7 @@ from __future__ import annotations
 from wireproof.conformance.model.actions import Open, Shut, Write
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Suspicion
+from wireproof.fuzz.live.oracles import SERVED, WAITS
 from wireproof.fuzz.script import Script
 
 __all__ = ["FATAL", "STEERED_AROUND", "KnownDeaths", "traits"]
@@ -31,9 +32,9 @@ __all__ = ["FATAL", "STEERED_AROUND", "KnownDeaths", "traits"]
 # long as a reply may take. Traits of a hang do not make a death known, and the other way round.
 
 
-FATAL = frozenset({"the process stays", "a sanitizer is silent", "others are served"})
+FATAL = frozenset({"the process stays", "a sanitizer is silent", SERVED})
 """Oracles whose failure ends the server or makes it useless."""
-STEERED_AROUND = FATAL | {"a connection is served on"}
+STEERED_AROUND = FATAL | WAITS
 """Oracles whose failure takes the time of many plays: what meets it again is rarely played."""
 LARGE, MANY = 4096, 64
 """Bytes of a large write; requests of a script with many."""

@@ -382,8 +382,8 @@ class Campaign:
         return self._is_full
 
     def _was_slow(self) -> bool:
-        """Return whether the probe is served beside the last script when it gets more time."""
-        return self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
+        """Return whether the probe is served now, and beside the last script, when it gets more time."""
+        return self._is_served() and self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
 
     def _is_served(self) -> bool:
         return self._live.play((), patience=5 * PATIENCE).serves

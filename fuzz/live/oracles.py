@@ -22,10 +22,12 @@ from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.script import size
 from wireproof.protocols import Request
 
-__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "judged"]
+__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "WAITS", "judged"]
 
 SERVED = "others are served"
 """The oracle that a slow machine breaks, too."""
+WAITS = frozenset({SERVED, "a connection is served on"})
+"""Oracles that report what did not come in time."""
 Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
 GROWTH = 32 << 20

@@ -12,7 +12,7 @@ from wireproof.fuzz.findings.shrink import fewer, smaller
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, judged
+from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, WAITS, judged
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, ScriptStep
 
@@ -22,6 +22,8 @@ REPLAYS = 3
 """How often the reduced script is replayed at the end, each time on a new process where we started it."""
 PATIENCE = 2.0
 """Seconds to wait for a reply before a suspicion is confirmed."""
+BRIEFLY = 0.5
+"""The same while a hang is reduced: each try waits, and what is left is confirmed with patience."""
 SHRINK_TRIES = 400
 
 
@@ -119,11 +121,12 @@ class Attribution:
         """
         if self._late and not ignore_deadline:
             return False
-        return self._seen(
-            scripts, afresh=ignore_deadline or self._suspicion.oracle in NEEDS_FRESH_PROCESS or len(scripts) > 1
-        )
+        oracle = self._suspicion.oracle
+        afresh = ignore_deadline or oracle in NEEDS_FRESH_PROCESS or len(scripts) > 1
+        patience = BRIEFLY if oracle in WAITS and not ignore_deadline else PATIENCE
+        return self._seen(scripts, afresh=afresh, patience=patience)
 
-    def _seen(self, scripts: Sequence[Script], *, afresh: bool) -> bool:
+    def _seen(self, scripts: Sequence[Script], *, afresh: bool, patience: float = PATIENCE) -> bool:
         if not scripts:
             return False
         if not self._is_fresh and (afresh or self._is_down()):
@@ -134,7 +137,7 @@ class Attribution:
         self._is_fresh = False
         for number, script in enumerate(scripts, 1):
             sample = sampled and number == len(scripts)
-            play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=sample)
+            play = self._live.play(with_fresh_canaries(script), patience=patience, sample=sample)
             self._down = play.death is not None or not play.serves
             found = next((one for one in judged(play) if one.key == self._suspicion.key), None)
             if found is not None:

@@ -55,8 +55,9 @@ class ThrottrService(Service):
         return session
 
     def miscounted(self) -> str:
-        """See `Service.miscounted`: records, bytes of buffers, subscriptions."""
-        return self.state.store.miscounted() or self.state.channels.miscounted()
+        """See `Service.miscounted`: records, bytes of buffers, subscriptions, bytes of open connections."""
+        state = self.state
+        return state.store.miscounted() or state.channels.miscounted() or state.miscounted()
 
     def close(self) -> None:
         """End every session and drop the state."""

@@ -113,6 +113,15 @@ class State:
         self.tally.closed_read += session.read_bytes
         self.tally.closed_written += session.written_bytes
 
+    def miscounted(self) -> str:
+        """Return which bytes are not those of the open connections, "" if all are."""
+        self.settle()
+        tally, open_now = self.tally, self.sessions.values()
+        counted = tally.read - tally.closed_read, tally.written - tally.closed_written
+        found = sum(one.read_bytes for one in open_now), sum(one.written_bytes for one in open_now)
+        told = "{} bytes read and {} written are counted of open connections, {} and {} are theirs"
+        return "" if counted == found else told.format(*counted, *found)
+
     def flush_pushes(self) -> None:
         """Write what was pushed while a request was answered."""
         touched, self.touched = self.touched, []

@@ -12,7 +12,7 @@ from wireproof.fuzz import store_input
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.seeded_bugs.function_edits import Edit, applied
 from wireproof.reference_server.psrt import subscriptions
-from wireproof.reference_server.throttr import channels, store
+from wireproof.reference_server.throttr import channels, state, store
 from wireproof.reference_server.tmqp import channels as tmqp_channels
 from wireproof.reference_server.tmqp import queue
 
@@ -21,6 +21,10 @@ WRONG = {
     "throttr subscriptions": (
         "throttr",
         Edit(channels, "Channels.add", "session.subscribed += 1", "session.subscribed += 2"),
+    ),
+    "throttr bytes of closed connections": (
+        "throttr",
+        Edit(state, "State.forget", "closed_written += session.written_bytes", "closed_written += session.read_bytes"),
     ),
     "psrt masks": ("psrt", Edit(subscriptions, "Subscriptions.add", "self.masks(who) + is_new", "self.masks(who) + 2")),
     "tmqp queues": (
