@@ -212,7 +212,9 @@ class _ServerFuzzing:
         if campaign.deaths:
             met, avoided = campaign.deaths.met, campaign.deaths.avoided
             left_out = number_of(avoided, "script")
-            click.echo(f"known deaths and hangs: met {number_of(met, 'time')} more, {left_out} not played because of them")
+            click.echo(
+                f"known deaths and hangs: met {number_of(met, 'time')} more, {left_out} not played because of them"
+            )
         if found or interrupted:
             return FOUND if found else INTERRUPTED
         return USAGE if campaign.lost else QUIET

@@ -98,7 +98,7 @@ class KnownDeaths:
         return any(known <= has for by, known in self._traits if oracle in ("", by))
 
     def distinguished(self, suspicion: Suspicion, script: Script) -> Suspicion:
-        """Return the suspicion of a death that printed nothing, or of a hang, with the traits of its reduced script in its shape."""
+        """Return the suspicion of a death without words, or of a hang, with the traits of its script in its shape."""
         if not suspicion.is_wordless:
             return suspicion
         by = ", ".join(sorted(traits(script, self._context)))

@@ -349,7 +349,7 @@ class Campaign:
         return self.deaths.would_meet(self._recent[-1], suspicion.oracle)
 
     def _kept_apart(self, what: Attributed) -> Attributed | None:
-        """Return an attributed death or hang, distinguished by its script where it has no words; None if it is known."""
+        """Return an attributed death or hang, apart by its script where it has no words; None if it is known."""
         what = replace(what, suspicion=self.deaths.distinguished(what.suspicion, what.script))
         if what.seen:
             self.deaths.add(what.suspicion.oracle, what.script)
@@ -383,7 +383,9 @@ class Campaign:
 
     def _was_slow(self) -> bool:
         """Return whether the probe is served now, and beside the last script, when it gets more time."""
-        return self._is_served() and self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
+        return (
+            self._is_served() and self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
+        )
 
     def _is_served(self) -> bool:
         return self._live.play((), patience=5 * PATIENCE).serves
