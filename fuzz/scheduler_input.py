@@ -236,4 +236,10 @@ def _seeds_of_spans() -> list[bytes]:
         bytes([tick, 3, 0, 0, 0, 24, 255, 255, 0, 1, BOUNDARY + 6, *chain.from_iterable(churned), 5, BOUNDARY + 6])
         for tick in (0, 2, 4)
     ]
-    return twice + rested + orders
+    # Records in a span that is opened while the next one is split, some of them before that split is over.
+    opened = [
+        bytes([tick, 0, 0, *first, *(4, 0, 0, BOUNDARY, 0), *(4, 7, one, BOUNDARY, 0), *(4, 8, one, BOUNDARY, hops)])
+        for tick, one in ((0, 1), (2, 1), (4, 4))
+        for hops in range(1, 6)
+    ]
+    return twice + rested + orders + opened

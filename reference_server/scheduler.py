@@ -25,7 +25,8 @@ scheduler.
 #
 # One span before its first tick, a span is split: its items are filed by tick, CHUNK at a time. Ticks of that span and
 # of later ones wait until the split is done, otherwise an item could be overtaken. Items that are scheduled into a span
-# during its split open a new bucket, which is split after it: equal instants keep their order.
+# during its split open a new bucket, which is split after it, and so do items for an earlier span, before whose split
+# `_horizon` stays where it is: equal instants keep their order.
 #
 # The timer is armed for the earliest tick or span. It runs a slice: it resumes one generator, which delivers and splits
 # and yields how many items it has handled, until the slice's time or count is used up. Then it is armed again at once,
@@ -304,7 +305,7 @@ class Scheduler(Generic[T]):
             if not count % CHUNK:
                 yield CHUNK
         self._splitting, self._split_bucket = NEVER, {}
-        if span not in self._far:
+        if not (self._spans and self._spans[0] <= span):
             self._horizon = last_ns
         repack(self._far)
 
