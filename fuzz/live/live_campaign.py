@@ -383,12 +383,10 @@ class Campaign:
 
     def _was_slow(self) -> bool:
         """Return whether the probe is served now, and beside the last script, when it gets more time."""
-        return (
-            self._is_served() and self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
-        )
+        return self._is_served() and self._is_served(self._recent[-1])
 
-    def _is_served(self) -> bool:
-        return self._live.play((), patience=5 * PATIENCE).serves
+    def _is_served(self, script: Script = ()) -> bool:
+        return self._live.play(with_fresh_canaries(script), patience=5 * PATIENCE).serves
 
     def _restart(self, why: str) -> bool:
         done = self._live.restart(why)
