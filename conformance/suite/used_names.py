@@ -17,6 +17,7 @@ from typing import Annotated, NamedTuple, get_args, get_origin
 
 import msgspec
 
+from wireproof.conformance.suite.blamed_fields import blamable
 from wireproof.conformance.suite.case_reader import Kind as Hint
 from wireproof.conformance.suite.case_reader import Path, keys_of, members
 from wireproof.conformance.suite.names import near, shown_names
@@ -167,6 +168,9 @@ class UsedNames:
             self._unknown(spot.at("mark"), "mark", spec.mark, self.marks)
         if isinstance(spec, AskStep | ReceiveStep):
             self.saved.update(name for names in spec.save.values() for name in names)
+        if isinstance(spec, Step) and spec.blame and (known := blamable(spec, self._layouts)) is not None:
+            for name in spec.blame.keys() - known:
+                self._unknown(spot.at("blame", name), "field of what is expected", name, sorted(known))
         if isinstance(spec, Step | Connect):
             self.saved.add(f"{_wild(_connection(spec))}_port")
 

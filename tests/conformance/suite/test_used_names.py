@@ -10,7 +10,7 @@ import pytest
 from wireproof.conformance.suite.case_documents import read_cases
 from wireproof.conformance.suite.cases import CaseError, cases_in, load_suite, sdk_cases_in
 
-CLAUSES = {"throttr": "THR-QUERY-3", "psrt": "PSRT-CLIENT-12"}
+CLAUSES = {"throttr": "THR-QUERY-3", "psrt": "PSRT-CLIENT-12", "tmqp": "TMQP-CHANNEL_INFO-1"}
 FOUND = {"QUERY_REPLY": {"quota": {"save": "before"}}}
 
 
@@ -59,6 +59,9 @@ def test_names_that_something_gives_are_right(steps: list[Any]) -> None:
         ([{"expect": {"LIST_REPLY": {"rows": {"contains": [{"key": "$k", "bytes_used": "sise"}]}}}}], "'sise'"),
         ([{"wait_until": {"mark": "start", "plus": 1}}], "unknown mark 'start'; expected none"),
         ([{"measure": {"steps": [{"send": "INFO"}], "at_most": {"memory": "MEMORY_SLAK"}}}], "MEMORY_SLACK"),
+        ([{"expect": FOUND, "blame": {"quoat": "THR-QUERY-2"}}],
+         r"blame.quoat: unknown field of what is expected 'quoat' \(did you mean quota\?\)"),
+        ([{"expect": {"LIST_REPLY": {"rows": {"count": 1}}}, "blame": {"bytes_used": "THR-QUERY-2"}}], "'bytes_used'"),
         ([{"wait": {"by_profile": {"7.3.2": "soon", "else": 1}}}], "unknown name 'soon'"),
     ],
 )  # fmt: skip
@@ -116,3 +119,12 @@ def test_every_wrong_name_of_a_file_is_found_with_its_line(tmp_path: Path) -> No
     first, second = str(raised.value).splitlines()
     assert first.startswith("names.yaml:8: names/one: steps.1.send.0.QUERY.key: unknown saved value 'k'")
     assert second.startswith("names.yaml:9: names/one: steps.2.wait: unknown name 'soon'")
+
+
+def test_a_member_of_json_is_no_field_that_can_be_blamed() -> None:
+    found = {"RESPONSE": {"id": "i", "payload": {"reads_as": {"CHANNEL_INFORMATION": {"ActiveClients": 1}}}}}
+    asked = {"send": {"CHANNEL_INFO": {"id": "i", "pending_response": 1, "target": "$c"}}, "expect": found}
+    load({**asked, "blame": {"payload": "TMQP-CHANNEL_INFO-3"}}, protocol="tmqp")
+
+    with pytest.raises(CaseError, match=r"unknown field of what is expected 'ActiveClients'; expected .*payload"):
+        load({**asked, "blame": {"ActiveClients": "TMQP-CHANNEL_INFO-3"}}, protocol="tmqp")
