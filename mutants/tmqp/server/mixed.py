@@ -63,4 +63,9 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("queue.Queue._receivers", "members = self.channel.members", "members = self.channel.members",
                 "if self.settings.status is QueueStatus.ROUND_ROBIN:", "    kept = vars(self).get('kept') or list(members)",
                 "    members = self.kept = list(members) if set(members) - set(kept) else kept")),
+    mutant("failed-acknowledged-alike", "Of operations that fail JOIN and CREATE_CHANNEL alone are acknowledged as negative.", "RESPONSE-4",
+           edit("state.State.answer", "client.id, code, code)", "client.id, code, code if type(request).__name__ in ('Join', 'CreateChannel') else 0)")),
+    mutant("done-acknowledged-as-failed", "The acknowledgement of what DELETE_QUEUE, LEAVE and UPDATE_QUEUE did is negative.", "RESPONSE-4",
+           edit("state.State.answer", "client.id, code, code)",
+                "client.id, code, code or int(type(request).__name__ in ('DeleteQueue', 'Leave', 'UpdateQueue')))")),
 )  # fmt: skip

@@ -63,6 +63,8 @@ OF_EVENTS = {
 }
 """Event -> the clause that says what it is told of."""
 MESSAGE_ORDER = "TMQP-MESSAGE-5"
+OPERATION = "TMQP-RESPONSE-4"
+"""Of the acknowledgement of a server operation, which need not come where a response answers it, too (E11)."""
 TAKEN = "TMQP-PRODUCE-1"
 SILENT = {
     QueueStatus.PULL: "TMQP-PULL-1",
@@ -139,6 +141,8 @@ def _forbidding(world: World, line: Line, message: Message) -> str | None:
     if isinstance(message, Confirmation):
         if message.source:
             return f"TMQP-{'ACKNOWLEDGE-2' if message.high_priority else 'CONFIRMATION-3'}"
+        if any(one.clause == OPERATION and _has_id(shape, message.id) for one in line.due for shape in one.shapes):
+            return OPERATION
         return "TMQP-PRODUCE-7" if world.rules.acknowledges_when_asked else "TMQP-PRODUCE-8"
     return None
 

@@ -213,6 +213,16 @@ def test_a_wrong_server_disagrees(mutant: str) -> None:
 MADE = CreateQueue(**ASK, target=b"c", headers=ONE, payload=b'{"Status":1,"MessageDeliveryHandler":"just-allow"}')
 
 
+def test_a_wrong_acknowledgement_of_an_operation_breaks_the_clause_about_them_though_none_had_to_come() -> None:
+    asked = {"pending_response": 1, "pending_ack": 1, "target": b"c"}
+    steps = on("a", MADE), on("a", Join(id=b"j", **asked)), on("a", Leave(id=b"l", **asked))
+    do(checked(), steps)
+
+    with pytest.raises(InvariantError) as error:
+        do(checked("done-acknowledged-as-failed"), steps)
+    assert error.value.clause == "TMQP-RESPONSE-4"
+
+
 def test_a_message_that_nobody_was_to_get_is_told_as_what_forbids_it() -> None:
     watches = Subscribe(target=b"QueueCreated", content_type=1, headers=(Header(b"Channel-Name", b"c"),))
     steps = on("a", MADE), on("b", watches), on("a", MADE)
