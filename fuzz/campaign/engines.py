@@ -28,6 +28,8 @@ FEWEST_SEEDS, MOST_SEEDS = 50, 2000
 SLOWER = 20
 """Times that an execution is slower when its lines are instrumented, at most."""
 SERVER = "server"
+SAVED_S = 10.0
+"""Seconds after which the new scripts of a server are written, so that a campaign that is killed loses few."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def fuzz_server(
         row.per_second, row.states = round(progress.per_second), progress.states
         row.coverage = progress.edges or 0
         row.corpus, row.findings = len(campaign.novel), progress.findings
+        saving.changed(campaign)
         board.changed(row)
 
     row.state = "running"
@@ -140,15 +143,36 @@ def fuzz_server(
     campaign.steer_around(known)
     given = _scripts(folder)
     campaign.begin_with(given)
+    saving = _Saving(folder)
     try:
         for one in campaign.run():
             keep(one)
     finally:
-        corpora.merge(folder, map(_as_input, campaign.novel))
+        saving.save(campaign)
     if engine_options.minimise and campaign.progress.executions >= len(given):
         corpora.keep_only(folder, map(_as_input, campaign.novel))
     row.end()
     return campaign.stopped
+
+
+class _Saving:
+    """Writes the scripts of a server that showed something new, while the campaign goes on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._number = 0
+        self._last = time.monotonic()
+
+    def changed(self, campaign: Campaign) -> None:
+        """Write what is new if that was not done for `SAVED_S`. Raises `OSError`."""
+        if time.monotonic() - self._last >= SAVED_S:
+            self.save(campaign)
+
+    def save(self, campaign: Campaign) -> None:
+        """Write what is new. Raises `OSError`."""
+        novel = campaign.novel
+        corpora.merge(self._folder, map(_as_input, novel[self._number :]))
+        self._number, self._last = len(novel), time.monotonic()
 
 
 def _scripts(folder: Path) -> list[Script]:

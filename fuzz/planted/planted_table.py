@@ -99,6 +99,7 @@ class PlantedTable:
             "## Without a fault",
             "",
             *(f"- {one.engine}: {one.status} {cell(one.detail)}" for one in self.control),
+            *([] if self.control else ["The engines were not run on the code without a fault."]),
         ]
         return "\n".join(lines).rstrip() + "\n"
 

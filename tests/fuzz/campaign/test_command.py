@@ -23,7 +23,8 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
-from wireproof.fuzz.campaign.board import Board
+from wireproof.fuzz.campaign import engines
+from wireproof.fuzz.campaign.board import Board, EngineRow
 from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares
 from wireproof.fuzz.campaign.history import CampaignHistory, Point
 from wireproof.fuzz.campaign.history_page import chart, in_own_time, totals
@@ -160,6 +161,24 @@ def test_a_server_is_fuzzed_and_its_scripts_are_kept(tmp_path: Path, monkeypatch
     assert result.exit_code == 0, result.output
     assert "server done: 20 executions" in result.output
     assert len(corpora.inputs(folder)) > 2
+
+
+def test_scripts_are_written_while_a_server_is_fuzzed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_target(monkeypatch, anything)
+    monkeypatch.setattr(engines, "SAVED_S", 0.0)
+    folder = tmp_path / "corpus" / "server" / "7.1.0-uint16"
+    written: list[int] = []
+    add = CampaignHistory.add
+
+    def added(self: CampaignHistory, row: EngineRow, *, is_last: bool = False) -> None:
+        if row.engine == engines.SERVER and not is_last:
+            written.append(len(corpora.inputs(folder)))
+        add(self, row, is_last=is_last)
+
+    monkeypatch.setattr(CampaignHistory, "add", added)
+    run(tmp_path, "--target-command", REFERENCE, *SPOKEN)
+
+    assert written[0] > 0  # who kills the campaign now loses nothing
 
 
 def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,6 +132,7 @@ def test_the_page_shows_what_is_found_and_what_is_not(monkeypatch: pytest.Monkey
     assert f"`wireproof fuzz planted {named}`" in text
     assert "| scheduler | 1 of 2 | 1 of 2 (5) | 0 of 1 |" in text
     assert r"a\|detail" in text
+    assert text.endswith("## Without a fault\n\nThe engines were not run on the code without a fault.\n")
     document = json.loads(kept.read_text())
     assert (document["found"], document["counted"]) == (1, 2)
 
