@@ -74,6 +74,13 @@ class ClosesHalf(Scheduler[ScheduledRecord]):
         super().close()
 
 
+class LetsThrough(Scheduler[ScheduledRecord]):
+    """Does not catch what a delivery raises."""
+
+    def _call_back(self, item: ScheduledRecord) -> None:
+        self._on_due(item)
+
+
 def check_many(number: int) -> None:
     source = random.Random(3)
     for _ in range(number):
@@ -87,6 +94,7 @@ def check_many(number: int) -> None:
         (Late, "late by at most a tick|what is overdue"),
         (Forgets, "never lost, never kept"),
         (CancelsNothing, "never lost, never kept|never twice|what is overdue"),
+        (LetsThrough, "a delivery that raises stops no other"),
     ],
 )
 def test_a_wrong_scheduler_is_noticed(wrong: Any, invariant: str, monkeypatch: pytest.MonkeyPatch) -> None:
