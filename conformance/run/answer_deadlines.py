@@ -22,7 +22,7 @@ FULL_WAITS = 6
 IMPATIENT = 1.0
 """Seconds from then on, and some round trips."""
 BELIEVED = 3
-"""Cases in a row that were played again alone and got no answer to one kind of request."""
+"""Cases in a row that were played again alone and got no answer: each costs a whole deadline, and nothing else runs."""
 
 
 class AnswerDeadlines:
@@ -33,7 +33,7 @@ class AnswerDeadlines:
         """Name of a request -> seconds in which its answer must come, where that is less than the deadline."""
         self._seconds = IMPATIENT + 4 * round_trip
         self._in_vain = Counter[str]()
-        self._again = Counter[str]()
+        self._again = 0
 
     def count(self, outcome: Outcome) -> None:
         """Count a case that waited in vain for an answer while the target served others."""
@@ -54,17 +54,18 @@ class AnswerDeadlines:
             if shorter is not None:
                 self.shorter[request] = shorter
 
-    def is_believed(self, outcome: Outcome) -> bool:
-        """Say whether enough cases in a row got no such answer again, alone: then the next ones are believed."""
-        return self._again[_request_of(outcome)] >= BELIEVED
+    @property
+    def is_believed(self) -> bool:
+        """Whether enough cases in a row got no answer again, alone: then the next ones are believed."""
+        return self._again >= BELIEVED
 
     def count_again(self, outcome: Outcome, again: Outcome) -> None:
         """Count a case that got no answer and was played again alone; one that passes has the count begin anew."""
-        request = _request_of(outcome)
         if again.verdict is not Verdict.PASS:
-            self._again[request] += 1
+            self._again += 1
             return
-        for counted in (self._again, self._in_vain, self.shorter):
+        self._again, request = 0, _request_of(outcome)
+        for counted in (self._in_vain, self.shorter):
             counted.pop(request, None)
 
 

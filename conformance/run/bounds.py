@@ -59,6 +59,11 @@ class Bounds:
             self.passed += 1
             self.last = case
 
+    @property
+    def most_pass(self) -> bool:
+        """Whether most plays so far passed: then one that failed may be an accident."""
+        return self.passed * 2 > self.ended
+
     def over(self) -> str:
         """Return why the run ends now, as in "the run ended: ..."; "" while it goes on."""
         now = time.monotonic()

@@ -223,7 +223,7 @@ class CaseScheduler(TargetPlays):
         if outcome.verdict not in DISTURBED:
             return False
         again = self._failed_again < BELIEVED and (was_cut(outcome) or waits(case))
-        again |= is_unanswered(outcome) and not self.plan.deadlines.is_believed(outcome)
+        again |= is_unanswered(outcome) and self.plan.bounds.most_pass and not self.plan.deadlines.is_believed
         return again or self.available.was_away_since(began) or self.plan.opens_many(case)
 
     def _is_due_beside_others(self, case: Case, outcome: Outcome, began: float) -> bool:

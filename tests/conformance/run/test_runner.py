@@ -214,18 +214,24 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_got_no_answer_while_the_target_was_slow_is_asked_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     serving(monkeypatch)
-    driver = CountingDriver(4, lambda case, attempt: PASS if attempt else SILENT)
+    slow = {f"made/{number}" for number in range(10, 15)}
+    driver = CountingDriver(4, lambda case, attempt: SILENT if case in slow and not attempt else PASS)
 
     assert set(verdicts(run(some(20), driver)).values()) == {"pass"}
 
 
-def test_a_request_that_is_never_answered_is_asked_again_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("answered", "again"), [(30, 3), (0, 0)])
+def test_a_request_that_is_never_answered_is_asked_again_a_few_times_only(
+    monkeypatch: pytest.MonkeyPatch, answered: int, again: int
+) -> None:
+    """And not at all where next to nothing passes."""
     serving(monkeypatch)
-    driver = CountingDriver(1, lambda case, attempt: SILENT)
-    found = verdicts(run([make_case(id=f"alone/{number}", exclusive=True) for number in range(20)], driver))
+    driver = CountingDriver(1, lambda case, attempt: PASS if case.startswith("a/") else SILENT)
+    names = [*(f"a/{number}" for number in range(answered)), *(f"alone/{number}" for number in range(20))]
+    found = verdicts(run([make_case(id=name, exclusive=True) for name in names], driver))
 
-    assert len(driver.order) == 20 + 3
-    assert found == {f"alone/{number}": "hang" for number in range(20)}
+    assert len(driver.order) == answered + 20 + again
+    assert {name for name, verdict in found.items() if verdict == "hang"} == set(names[answered:])
 
 
 def test_after_some_that_failed_again_alone_the_next_ones_are_believed() -> None:
