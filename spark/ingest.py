@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wireproof.spark.inputs import (
+    DOCUMENT_FILES,
     FINDING_FILE,
     JOURNAL,
+    KILL_MATRIX_FILE,
     RECORDS_FILE,
     SCHEME,
-    finding_files,
+    document_files,
     holds_records,
     is_incomplete,
 )
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from wireproof.spark.lake.batches import Lake
-    from wireproof.spark.lake.findings import TakenFindings
+    from wireproof.spark.lake.documents import TakenDocuments
     from wireproof.spark.lake.ingest import Ingested
     from wireproof.spark.lake.refreshing import Refreshed
 
@@ -47,13 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return REFUSED
     try:
         local = [Path(run) for run in options.runs if not SCHEME.match(run)]
-        findings = [] if options.follow else finding_files(local)
-        files = input_files(local, may_be_none=bool(findings)) if local and not options.follow else []
+        documents = [] if options.follow else document_files(local)
+        files = input_files(local, may_be_none=bool(documents)) if local and not options.follow else []
         size = sum(file.stat().st_size for file in files)
         of_few = size < SMALL_INPUT and len(local) == len(options.runs)
         small = of_few and not (options.rebuild or options.compact or options.follow)
         with session_for("ingest", options.master, small=small) as session:
-            _work(session, files, findings, options)
+            _work(session, files, documents, options)
     except (RefusedError, JavaNotFoundError) as refusal:
         print(f"wireproof ingest: {refusal}", file=sys.stderr)
         return REFUSED
@@ -69,7 +71,10 @@ def _parser() -> argparse.ArgumentParser:
         "table `quarantine`, with file and reason.",
     )
     parser.add_argument(
-        "runs", nargs="*", metavar="RUN", help="folder with runs or findings at any depth, a file, or a URI"
+        "runs",
+        nargs="*",
+        metavar="RUN",
+        help="file or URI, or folder with runs, findings or kill matrices at any depth",
     )
     parser.add_argument("--lake", required=True, metavar="URI", help="folder, or URI such as hdfs://name/lake")
     parser.add_argument("--master", help="Spark master (default: that of spark-submit, else local[*])")
@@ -85,10 +90,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _work(session: SparkSession, files: Sequence[Path], findings: Sequence[Path], options: argparse.Namespace) -> None:
-    from wireproof.spark.job import read_lines
+def _work(session: SparkSession, files: Sequence[Path], documents: Sequence[Path], options: argparse.Namespace) -> None:
     from wireproof.spark.lake.batches import Lake, LakeError
-    from wireproof.spark.lake.findings import take_findings
 
     try:
         if options.follow:
@@ -97,35 +100,48 @@ def _work(session: SparkSession, files: Sequence[Path], findings: Sequence[Path]
             follow(session, options.lake, options.runs, options.interval, options.seconds, say=print)
             return
         remote = [file for run in options.runs if SCHEME.match(run) for file in remote_files(session, run)]
-        found: list[Path | str] = [*findings, *(one.uri for one in remote if one.is_finding)]
-        remote = [one for one in remote if not one.is_finding]
+        found: list[Path | str] = [*documents, *(one.uri for one in remote if one.is_document)]
+        remote = [one for one in remote if not one.is_document]
         lake = Lake(session, options.lake, create=bool(files or remote or found))
         if files or remote:
             report_ingest(take(lake, files, remote), print)
-        if found:
-            lines = read_lines(session, found, whole=True)
-            report_findings(take_findings(Lake(session, options.lake), lines), print)
+        _take_documents(session, options.lake, found)
         _maintain(session, options)
     except LakeError as error:
         raise RefusedError(str(error)) from error
 
 
+def _take_documents(session: SparkSession, lake: str, files: Sequence[Path | str]) -> None:
+    """Take findings and kill matrices, and say what became of them. Raises `LakeError`."""
+    from wireproof.spark.job import read_lines
+    from wireproof.spark.lake.batches import Lake
+    from wireproof.spark.lake.findings import take_findings
+    from wireproof.spark.lake.kills import take_kill_matrices
+
+    for name, take_them, words in (
+        (FINDING_FILE, take_findings, ("finding of fuzzing", "findings of fuzzing")),
+        (KILL_MATRIX_FILE, take_kill_matrices, ("kill matrix", "kill matrices")),
+    ):
+        if found := [file for file in files if str(file).endswith(f"/{name}")]:
+            report_documents(take_them(Lake(session, lake), read_lines(session, found, whole=True)), words, print)
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file on a Hadoop file system of records, and whether its run was cut short (the journal is beside it), or of a
-    finding."""
+    """A file on a Hadoop file system of records, and whether its run was cut short (the journal is beside it), or of
+    one document."""
 
     uri: str
     incomplete: bool
 
     @property
-    def is_finding(self) -> bool:
-        """Whether it is a finding of fuzzing."""
-        return self.uri.endswith(f"/{FINDING_FILE}")
+    def is_document(self) -> bool:
+        """Whether it is a finding of fuzzing or a kill matrix."""
+        return self.uri.rpartition("/")[2] in DOCUMENT_FILES
 
 
 def remote_files(session: SparkSession, root: str) -> list[RemoteFile]:
-    """Return the files of records and findings at or below a URI. Raises `RefusedError` if there are none."""
+    """Return the files of records and documents at or below a URI. Raises `RefusedError` if there are none."""
     from wireproof.spark.lake.storage import Storage
 
     storage = Storage(session, root)
@@ -134,7 +150,7 @@ def remote_files(session: SparkSession, root: str) -> list[RemoteFile]:
     files = [
         RemoteFile(entry.uri, entry.name == RECORDS_FILE and entry.uri.rpartition("/")[0] in journals)
         for entry in found
-        if holds_records(entry.name) or entry.name == FINDING_FILE
+        if holds_records(entry.name) or entry.name in DOCUMENT_FILES
     ]
     if not files:
         raise RefusedError(f"no {RECORDS_FILE} or *.jsonl.gz below {root}")
@@ -167,11 +183,11 @@ def report_ingest(ingested: Ingested, say: Callable[[str], None]) -> None:
         say(f"  {source}: {reason}")
 
 
-def report_findings(taken: TakenFindings, say: Callable[[str], None]) -> None:
-    """Say what became of the findings, in a few lines."""
-    say(f"took {number_of(taken.new, 'new finding')} of fuzzing; already there: {taken.repeated}")
+def report_documents(taken: TakenDocuments, words: tuple[str, str], say: Callable[[str], None]) -> None:
+    """Say what became of findings or kill matrices, in a few lines; `words` are for one and for several of them."""
+    say(f"took {taken.new} new {words[taken.new != 1]}; already there: {taken.repeated}")
     for reason, number in sorted(taken.refused.items()):
-        say(f"quarantined {number_of(number, 'finding')}: {reason}")
+        say(f"quarantined {number} {words[number != 1]}: {reason}")
 
 
 def report_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:

@@ -10,7 +10,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 CHUNK = 1 << 20
-RECORDS_FILE, JOURNAL, FINDING_FILE = "records.jsonl", "pending.jsonl", "finding.json"
+RECORDS_FILE, JOURNAL = "records.jsonl", "pending.jsonl"
+FINDING_FILE, KILL_MATRIX_FILE = "finding.json", "kill-matrix.json"
+DOCUMENT_FILES = (FINDING_FILE, KILL_MATRIX_FILE)
+"""Files that are one document each, which a lake takes beside records."""
 SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:")
 """How a URI begins, as opposed to a path."""
 
@@ -30,10 +33,11 @@ def record_files(roots: Iterable[Path]) -> list[Path]:
     return sorted(found)
 
 
-def finding_files(roots: Iterable[Path]) -> list[Path]:
-    """Return every finding.json at any depth, each once, sorted. Roots that do not exist have none."""
-    found = {path.resolve() for root in roots if root.is_dir() for path in root.rglob(FINDING_FILE)}
-    return sorted(found | {root.resolve() for root in roots if root.name == FINDING_FILE and root.is_file()})
+def document_files(roots: Iterable[Path]) -> list[Path]:
+    """Return every file of DOCUMENT_FILES at any depth, each once, sorted. Roots that do not exist have none."""
+    roots = list(roots)
+    found = {path.resolve() for root in roots if root.is_dir() for name in DOCUMENT_FILES for path in root.rglob(name)}
+    return sorted(found | {root.resolve() for root in roots if root.name in DOCUMENT_FILES and root.is_file()})
 
 
 def holds_records(name: str) -> bool:

@@ -184,16 +184,43 @@ def disagreements(latest: DataFrame) -> DataFrame:
     return counted.where((F.col("passing") > 0) & (F.col("failing") > 0)).withColumn("dissent", 2 * share)
 
 
-def detection(latest: DataFrame) -> DataFrame:
-    """LATEST -> one row a case: in how many columns it was played, in how many it found a fault, of whom."""
+def detection(latest: DataFrame, mutants: DataFrame) -> DataFrame:
+    """LATEST and rows of `mutants_by_case` -> one row a case: in how many columns it was played, in how many it found a
+    fault, of whom; and the mutants that it kills: 0 for none, null where the lake has no kill matrix of its profile.
+    """
     scored = latest.where(F.col("counts") & F.col("verdict").isNotNull())
     found = F.col("case_rank") <= len(BLAMING)
-    return scored.groupBy("protocol", "profile", "role", "group", "case").agg(
+    cases = scored.groupBy("protocol", "profile", "role", "group", "case").agg(
         F.max("title").alias("title"),
         F.max("level").alias("level"),
         F.count("*").alias("columns"),
         F.count_if(found).alias("found_in"),
         F.count_distinct(F.when(found, F.col("implementation"))).alias("implementations"),
+    )
+    suite = ["protocol", "profile", "role"]
+    kills = mutants.withColumn("role", F.lit("server"))
+    measured = kills.select(*suite).distinct().withColumn("none", F.lit(0))
+    known = cases.join(measured, on=suite, how="left").join(kills, on=[*suite, "case"], how="left")
+    counts = [F.coalesce(name, "none").alias(name) for name in ("mutants", "alone")]
+    return known.select(*cases.columns, *counts)
+
+
+def mutants_by_case(kills: DataFrame) -> DataFrame:
+    """KILLS -> one row a case of a profile, by the newest kill matrix of each variant: how many mutants it kills, how
+    many of them no other case kills (`alone`), and in how many the clause that it blames is broken (`right`).
+    """
+    of_variant = Window.partitionBy("protocol", "profile", "variant")
+    last = F.max(F.struct("taken_at", "matrix")).over(of_variant) == F.struct("taken_at", "matrix")
+    newest = kills.withColumn("last", last).where(F.col("last") & F.col("case").isNotNull())
+    cases = F.count("*").over(Window.partitionBy("matrix", "mutant"))
+    return (
+        newest.withColumn("alone", cases == 1)
+        .groupBy("protocol", "profile", "case")
+        .agg(
+            F.count_distinct("mutant").alias("mutants"),
+            F.count_distinct(F.when(F.col("alone"), F.col("mutant"))).alias("alone"),
+            F.count_distinct(F.when(F.col("right"), F.col("mutant"))).alias("right"),
+        )
     )
 
 

@@ -22,6 +22,7 @@ from wireproof.spark.lake.tables import (
     EVIDENCE,
     FINDINGS,
     FORMAT,
+    KILLS,
     OLDER,
     QUARANTINE,
     RECORDS,
@@ -119,15 +120,21 @@ class Lake:
 
     def quarantine(self) -> DataFrame:
         """Return every line that was refused."""
-        found = [one for one in self.active if one.rows.get("quarantine")]
-        paths = [self.storage.uri(self.folder("quarantine", one.batch)) for one in found]
-        return self._parquet(paths, QUARANTINE, "quarantine").drop("batch")
+        return self.documents("quarantine", QUARANTINE)
 
     def findings(self) -> DataFrame:
         """Return FINDINGS of fuzzing."""
-        found = [one for one in self.active if one.rows.get("findings")]
-        paths = [self.storage.uri(self.folder("findings", one.batch)) for one in found]
-        return self._parquet(paths, FINDINGS, "findings").drop("batch")
+        return self.documents("findings", FINDINGS)
+
+    def kills(self) -> DataFrame:
+        """Return KILLS of all kill matrices."""
+        return self.documents("kills", KILLS)
+
+    def documents(self, table: str, columns: StructType) -> DataFrame:
+        """Return the rows of a table that has a folder for each batch, without partitions."""
+        found = [one for one in self.active if one.rows.get(table)]
+        paths = [self.storage.uri(self.folder(table, one.batch)) for one in found]
+        return self._parquet(paths, columns, table).drop("batch")
 
     def records(
         self,

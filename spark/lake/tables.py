@@ -134,6 +134,26 @@ FINDINGS: Final = StructType(
 )
 """One row a finding of fuzzing (reports/schema/finding.schema.json): it was seen again in `seen` of `tries`."""
 
+KILLS: Final = StructType(
+    [
+        StructField("matrix", _text),
+        StructField("taken_at", _text),
+        StructField("wireproof_version", _text),
+        StructField("protocol", _text),
+        StructField("profile", _text),
+        StructField("variant", _text),
+        StructField("mutant", _text),
+        StructField("told", _text),
+        StructField("group", _text),
+        StructField("case", _text),
+        StructField("verdict", _text),
+        StructField("blamed", _text),
+        StructField("right", BooleanType()),
+    ]
+)
+"""One row a mutant and case that fails it (reports/schema/kill-matrix.schema.json); a mutant that survived has one row
+without a case. `matrix` is a hash of the file, `right` whether the clause that is blamed is one that is broken."""
+
 COLUMN_FIELDS: Final = ("protocol", "profile", "variant", "role", "implementation", "implementation_version")
 PASS_RANK: Final = WORST_FIRST.index("pass") + 1
 LAST_BLAMING_RANK: Final = WORST_FIRST.index("lenient") + 1

@@ -11,11 +11,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 from wireproof.spark.lake.aggregates import MANIFESTS, newest_manifest
 from wireproof.spark.lake.batches import MARKERS, Lake, Marker, new_batch, now
 from wireproof.spark.lake.ingest import ROWS_A_FILE, write_table
-from wireproof.spark.lake.tables import EVIDENCE, RECORDS, RUNS
+from wireproof.spark.lake.tables import EVIDENCE, FINDINGS, KILLS, QUARANTINE, RECORDS, RUNS
 
 SMALL_BATCH: Final = 2_000_000
 """Records of a batch that is merged with others."""
-TABLES: Final = ("records", "evidence", "runs", "quarantine", "findings")
+DOCUMENTS: Final = {"quarantine": QUARANTINE, "findings": FINDINGS, "kills": KILLS}
+"""Tables that are merged as they are."""
+TABLES: Final = ("records", "evidence", "runs", *DOCUMENTS)
 
 
 def compact(lake: Lake, below: int = SMALL_BATCH) -> int:
@@ -37,10 +39,9 @@ def compact(lake: Lake, below: int = SMALL_BATCH) -> int:
     if rows["evidence"]:
         once = part.evidence(with_month=True).dropDuplicates(["protocol", "month", "evidence_id"])
         write_table(lake, once.select(*EVIDENCE.fieldNames(), "month").coalesce(files), "evidence", batch)
-    if rows["quarantine"]:
-        write_table(lake, part.quarantine().coalesce(1), "quarantine", batch)
-    if rows["findings"]:
-        write_table(lake, part.findings().coalesce(1), "findings", batch)
+    for table, columns in DOCUMENTS.items():
+        if rows[table]:
+            write_table(lake, part.documents(table, columns).coalesce(1), table, batch)
     merged = {marker.batch for marker in small}
     lake.commit(
         Marker(

@@ -14,10 +14,22 @@ from wireproof.spark.statistics import (
     disagreements,
     findings_by_clause,
     flakiness,
+    mutants_by_case,
     version_changes,
 )
 
-TABLES = ("records", "evidence", "runs", "quarantine", "findings", "columns", "latest", "case_days", "case_stats")
+TABLES = (
+    "records",
+    "evidence",
+    "runs",
+    "quarantine",
+    "findings",
+    "kills",
+    "columns",
+    "latest",
+    "case_days",
+    "case_stats",
+)
 VIEWS = (
     *TABLES,
     "flakiness",
@@ -27,6 +39,7 @@ VIEWS = (
     "coverage",
     "pairs",
     "findings_by_clause",
+    "mutants_by_case",
 )
 
 
@@ -35,12 +48,14 @@ def register_views(session: SparkSession, uri: str) -> Aggregates:
     lake = Lake(session, uri)
     aggregates = Aggregates(lake)
     columns, latest, stats = columns_of(lake.runs()), aggregates.table("latest"), aggregates.table("case_stats")
+    mutants = mutants_by_case(lake.kills())
     frames = {
         "records": lake.records(),
         "evidence": lake.evidence(),
         "runs": lake.runs(),
         "quarantine": lake.quarantine(),
         "findings": lake.findings(),
+        "kills": lake.kills(),
         "columns": columns,
         "latest": latest,
         "case_days": aggregates.table("case_days"),
@@ -48,10 +63,11 @@ def register_views(session: SparkSession, uri: str) -> Aggregates:
         "flakiness": flakiness(stats),
         "version_changes": version_changes(stats, columns),
         "disagreements": disagreements(latest),
-        "detection": detection(latest),
+        "detection": detection(latest, mutants),
         "coverage": coverage(latest),
         "pairs": pairs(latest),
         "findings_by_clause": findings_by_clause(lake.findings()),
+        "mutants_by_case": mutants,
     }
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)

@@ -114,13 +114,15 @@ def test_findings_and_runs_are_taken_followed_compacted_and_shown(
     assert "took 1 new run " in printed
     assert "quarantined 1 line: not one JSON object" in printed
     assert "took 1 new finding of fuzzing; already there: 1" in printed
-    assert "quarantined 1 finding: a field is missing" in printed
+    assert "quarantined 1 finding of fuzzing: a field is missing" in printed
     assert "rebuilt the aggregates: generation 2" in printed
 
     write_finding(tmp_path / "later" / "c", implementation="beta")
+    (tmp_path / "later" / "kill-matrix.json").write_text("{}")
     assert ingest.main([f"file://{runs}/findings", str(tmp_path / "later"), "--lake", lake]) == 0
     printed = capsys.readouterr().out
     assert "took 1 new finding of fuzzing; already there: 2" in printed
+    assert "took 0 new kill matrices; already there: 0\nquarantined 1 kill matrix: no kill matrix in JSON" in printed
     assert "aggregates were up to date" in printed
 
     write_run("b", [record(run_id="run-2", run_started_at="2026-01-02T10:00:00.000Z")])
@@ -133,7 +135,7 @@ def test_findings_and_runs_are_taken_followed_compacted_and_shown(
 
     assert ingest.main(["--lake", lake, "--compact"]) == 0
     printed = capsys.readouterr().out
-    assert "merged 5 batches into one" in printed
+    assert "merged 6 batches into one" in printed
     assert "folded patches into 3 parts of the aggregates" in printed
     register_views(spark, lake)
     rows = spark.sql("select implementation, oracle, clause, shapes, findings from findings_by_clause order by 1")

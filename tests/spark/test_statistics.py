@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 
 from wireproof.spark import statistics
 from wireproof.spark.lake.folding import CASE_DAYS, CASE_STATS, bucketed, case_days, case_stats
-from wireproof.spark.lake.tables import PASS_RANK, RECORDS
+from wireproof.spark.lake.tables import KILLS, PASS_RANK, RECORDS
 
 pytestmark = pytest.mark.spark
 
@@ -125,7 +125,8 @@ def test_disagreement_detection_and_coverage(spark: SparkSession) -> None:
     )
     [split] = statistics.disagreements(frame).collect()
     assert (split["clause"], split["passing"], split["failing"], round(split["dissent"], 2)) == ("A", 2, 1, 0.67)
-    found = {row["case"]: (row["columns"], row["found_in"]) for row in statistics.detection(frame).collect()}
+    detected = statistics.detection(frame, statistics.mutants_by_case(spark.createDataFrame([], KILLS))).collect()
+    found = {row["case"]: (row["columns"], row["found_in"]) for row in detected}
     assert found == {"A": (3, 1), "B": (2, 1)}
     covered = statistics.coverage(frame.where("implementation = 'b'")).collect()
     assert [(row["cases"], row["scored"], row["unsupported"]) for row in covered] == [(2, 1, 1)]
@@ -151,7 +152,7 @@ def test_no_statistic_needs_python_or_a_cartesian_product(spark: SparkSession) -
         statistics.version_changes(stats, named),
         statistics.date_changes(days, "2026-01-01", "2026-01-02"),
         statistics.disagreements(none),
-        statistics.detection(none),
+        statistics.detection(none, statistics.mutants_by_case(spark.createDataFrame([], KILLS))),
         statistics.coverage(none),
     ]
     for frame in frames:
