@@ -20,6 +20,9 @@ failures are decided from the lowest up, and what explains one is never explaine
 # failed play knows the groups it used (`FailurePlace.asked`) and where it stopped (its `reply_to` and `field`). A lower
 # case explains a higher one that used its group and stopped at the same place, for there the cause is likely the same;
 # a prerequisite explains any failure that used its group, since nothing of that group can be believed without it.
+# Where the lower case sent the request of the higher one's group, though cases of its own group can do without, the
+# cause may as well be that request: a buffer whose TTL is moved, and read by GET. Then it explains only what fails
+# without that request, too, at the same place; otherwise both stand, and `causes.py` ranks them.
 #
 # Why decisions are final. `height` orders all cases, and only a lower one explains a higher one. So failures are
 # decided from the lowest up, no cause is ever explained itself, and the result does not depend on the order in which
@@ -36,17 +39,22 @@ failures are decided from the lowest up, and what explains one is never explaine
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from wireproof.conformance.model.outcome import ANYWHERE, FailurePlace
 from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.suite.case_traits import parts
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.suite.values import SymbolicMessage
 from wireproof.conformance.verdict.records import Record
 
 __all__ = ["BY_ITSELF", "Consequences", "FailedPlay", "explained"]
 
+NEARLY_ALL = 0.8
+"""The share of a group's cases that send what the group cannot be asked about without."""
 BY_ITSELF = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.HANG})
 """Verdicts that may be the consequence of another failure; a crash never is, nor a hang in which nobody is served."""
 
@@ -75,6 +83,7 @@ class _Order:
         self._prerequisites = {
             one.id: at for at, one in enumerate(suite.cases) if one.prerequisite or one.prerequisite_of_all
         }
+        self._usual = _usual(suite, self._group)
 
     def height(self, case: Case) -> tuple[int, int]:
         """Return where a case stands: only a lower one explains it."""
@@ -93,11 +102,23 @@ class _Order:
         uses = self._group(low) in {self._group(high.case), *high.place.asked}
         return low.prerequisite_of_all or (uses and (low.prerequisite or is_lower))
 
-    def explains(self, low: FailedPlay, high: FailedPlay) -> bool:
-        """Say whether a failure explains another."""
-        same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
+    def explains(self, low: FailedPlay, high: FailedPlay, failed: Iterable[FailedPlay] = ()) -> bool:
+        """Say whether a failure explains another; `failed`: what failed before, explained or not."""
+        if not self.may_explain(low.case, high):
+            return False
+        if low.case.prerequisite_of_all or low.case.prerequisite:
+            return True
+        same = _place(low) == _place(high)
         meets = same or high.place.reply_to == ANYWHERE or self._is_of_field(low, high.place.field)
-        return self.may_explain(low.case, high) and (low.case.prerequisite_of_all or low.case.prerequisite or meets)
+        return meets and not self._may_come_from(high, low, failed)
+
+    def _may_come_from(self, high: FailedPlay, low: FailedPlay, failed: Iterable[FailedPlay]) -> bool:
+        """Say whether the request of the higher group may be the cause of both: all that stopped there had sent it."""
+        group, own = self._group(high.case), self._group(low.case)
+        if group not in low.place.asked or group in {own, *self._usual[own]}:
+            return False
+        there = (one for one in failed if _place(one) == _place(low) and self.may_explain(one.case, high))
+        return all(group in one.place.asked for one in there)
 
     def _is_of_field(self, low: FailedPlay, field: str) -> bool:
         """Say whether a failure breaks a clause about this field of whatever message, in that field."""
@@ -108,13 +129,36 @@ class _Order:
         return self._suite.clauses[case.clauses[0]].group
 
 
+def _place(failure: FailedPlay) -> tuple[str, str]:
+    return failure.place.reply_to, failure.place.field
+
+
+def _sent(case: Case) -> set[str]:
+    return {one.name for one in parts(case.steps) if isinstance(one, SymbolicMessage)}
+
+
+def _usual(suite: Suite, group_of: Callable[[Case], str]) -> Mapping[str, frozenset[str]]:
+    """Return group -> the requests that nearly all of its cases send, so that it cannot be asked about without them."""
+    cases: dict[str, list[Case]] = {}
+    for case in suite.cases:
+        if not case.modelled:
+            cases.setdefault(group_of(case), []).append(case)
+    found = {}
+    for group, mine in cases.items():
+        sent = Counter(name for case in mine for name in _sent(case))
+        found[group] = frozenset(name for name, count in sent.items() if count >= NEARLY_ALL * len(mine))
+    return defaultdict(frozenset, found)
+
+
 def explained(suite: Suite, failures: Iterable[FailedPlay]) -> Mapping[str, FailedPlay]:
     """Return key -> cause for the failures that others explain; what explains is never explained itself."""
     order = _Order(suite)
     causes: list[FailedPlay] = []
+    failed: list[FailedPlay] = []
     found: dict[str, FailedPlay] = {}
     for one in sorted(failures, key=lambda failure: order.height(failure.case)):
-        cause = next((low for low in causes if order.explains(low, one)), None)
+        cause = next((low for low in causes if order.explains(low, one, failed)), None)
+        failed.append(one)
         if cause is None:
             causes.append(one)
         else:
@@ -147,6 +191,8 @@ class Consequences:
         self._held: dict[str, _Undecided] = {}
         self._causes: list[tuple[tuple[int, int], int, FailedPlay]] = []
         """Failures that nothing explains, with where they stand and their number in order of arrival."""
+        self._failed: list[FailedPlay] = []
+        """All failures that are decided."""
         self._count = 0
 
     def add(self, record: Record) -> list[Record]:
@@ -188,8 +234,9 @@ class Consequences:
         return found
 
     def _decide(self, held: _Undecided) -> Record:
-        causes = (one for _, _, one in self._causes if self._order.explains(one, held.failure))
+        causes = (one for _, _, one in self._causes if self._order.explains(one, held.failure, self._failed))
         cause = next(causes, None)
+        self._failed.append(held.failure)
         if cause is not None:
             return consequence(held.record, cause)
         self._causes.append((self._order.height(held.failure.case), held.number, held.failure))

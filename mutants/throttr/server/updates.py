@@ -95,6 +95,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("update-ttl-refused-for-buffers", "UPDATE of the TTL of a buffer answers 00.",
            "UPDATE-24 UPDATE-25 UPDATE-26 UPDATE-27 UPDATE-30 UPDATE-31 UPDATE-32",
            before(*MOVE, "if type(record) is Buffer: return False")),
+    *(mutant(f"update-ttl-{word}-ignored-for-buffers", f"{word.upper()} of the TTL of a buffer answers 01 and moves nothing.",
+             f"UPDATE-24 {clause} UPDATE-30 UPDATE-31",
+             before(*MOVE, f"if type(record) is Buffer and change == Change.{word.upper()}: return True"))
+      for word, clause in (("patch", "UPDATE-25 UPDATE-33"), ("increase", "UPDATE-26"), ("decrease", "UPDATE-27 UPDATE-32"))),
     mutant("update-ttl-shortens-the-value", "UPDATE of a TTL takes the last byte off a value.", "UPDATE-24",
            after(*MOVE, "if type(record) is Buffer: record.value = record.value[:-1]")),
     *(mutant(f"update-{kind.name.lower()}-as-{other.name.lower()}",

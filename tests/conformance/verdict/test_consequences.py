@@ -86,6 +86,21 @@ def test_a_foundation_rests_on_those_of_its_group_that_come_before_it() -> None:
     assert explained(suite, [above, second]) == {"above": second}
 
 
+def test_a_low_case_that_sent_the_request_of_the_higher_group_hides_no_cause_there() -> None:
+    low = failure("low", "THR-GET-7", ("GET", "ttl"), "SET", "UPDATE", "GET")
+    high = failure("high", "THR-UPDATE-25", ("GET", "ttl"), "SET", "UPDATE", "GET")
+    without = failure("without", "THR-GET-7", ("GET", "ttl"), "SET", "GET")
+    elsewhere = failure("elsewhere", "THR-GET-9", ("GET", "value"), "SET", "GET")
+    usual = failure("usual", "THR-SET-3", ("GET", "ttl"), "SET", "GET")
+    first = failure("first", "THR-GET-2", ("GET", "ttl"), "SET", "UPDATE", "GET", prerequisite=True)
+    suite = replace(REAL, cases=(*REAL.cases, first.case))
+
+    assert not explained(REAL, [high, low, elsewhere])
+    assert explained(REAL, [high, low, without]) == {"high": low}
+    assert explained(REAL, [usual, low]) == {"usual": low}
+    assert explained(suite, [high, first]) == {"high": first}
+
+
 def test_everything_rests_on_a_prerequisite_of_all() -> None:
     prerequisite_of_all = failure("of-all", "THR-FRAMING-1", ("INFO", "keys"), "INFO")
     prerequisite_of_all = replace(prerequisite_of_all, case=replace(prerequisite_of_all.case, prerequisite_of_all=True))
