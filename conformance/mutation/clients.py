@@ -75,6 +75,10 @@ class InProcessTransport:
     def cpu(self) -> None:
         """It is no process of its own."""
 
+    def rests(self) -> bool:
+        """It is no process of its own."""
+        return False
+
     async def end(self) -> None:
         """Leave it; what of it waits for ever is given up."""
         if self._taking is not None:

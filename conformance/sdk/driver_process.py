@@ -196,6 +196,10 @@ class DriverProcess:
         """Return the seconds of CPU that it used so far; None where that cannot be known."""
         return self._wires.cpu()
 
+    def rests(self) -> bool:
+        """Say whether every thread of it waits for something; False where that cannot be known."""
+        return self._wires.rests()
+
     async def end(self) -> None:
         """End it with everything it started; it can be started again."""
         for transport in (self._writing, self._reading):

@@ -62,6 +62,9 @@ class DriverTransport(Protocol):
     def cpu(self) -> float | None:
         """Return the seconds of CPU that it used so far; None where that cannot be known."""
 
+    def rests(self) -> bool:
+        """Say whether every thread of it waits; False where that cannot be known."""
+
     async def end(self) -> None:
         """End it with everything it started."""
 
@@ -112,6 +115,10 @@ class ProcessTransport:
     def cpu(self) -> float | None:
         """Return the seconds of CPU that it and its children used so far."""
         return self._family.usage().cpu if self._family else None
+
+    def rests(self) -> bool:
+        """Say whether every thread of it and of its children waits; False where that cannot be known."""
+        return self._family is not None and self._family.rests()
 
     async def end(self) -> None:
         """End the process and everything it started."""
@@ -178,6 +185,10 @@ class FifoTransport:
 
     def cpu(self) -> None:
         """It is not ours to be measured."""
+
+    def rests(self) -> bool:
+        """It may stand at a breakpoint."""
+        return False
 
     async def end(self) -> None:
         """It is the author's to end; it sees the end of its stdin."""

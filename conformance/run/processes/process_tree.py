@@ -24,6 +24,8 @@ MARK = "WIREPROOF_TARGET"
 GRACE = 3.0
 """Seconds from being asked to end until being killed."""
 POLL = 0.01
+SLEEPS = "S"
+"""The state of a thread that waits and can be woken; one that reads a disk, or is stopped, does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,13 @@ class Family:
                 found |= one.status() == psutil.STATUS_RUNNING
         return found
 
+    def rests(self) -> bool:
+        """Say whether every thread of it waits for something; False where the system does not show that."""
+        try:
+            return all(_waits(one.pid) for one in self.members())
+        except OSError:  # a process that has just ended, or no /proc
+            return False
+
     def end(self, grace: float = GRACE) -> None:
         """End every process: SIGTERM, then SIGKILL after `grace` seconds, or at once when interrupted."""
         try:
@@ -174,3 +183,18 @@ class Family:
         deadline = time.monotonic() + seconds
         while (self._leader.poll() is None or self.members()) and time.monotonic() < deadline:
             time.sleep(POLL)
+
+
+def _waits(pid: int) -> bool:
+    """Say whether every thread of a process sleeps. Raises `OSError` where the system does not show it."""
+    threads = os.listdir(f"/proc/{pid}/task")
+    return all(_state(f"/proc/{pid}/task/{one}/stat") == SLEEPS for one in threads)
+
+
+def _state(path: str) -> str:
+    """Return the letter of a thread's state; that of one that has just ended is as good as asleep."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return SLEEPS

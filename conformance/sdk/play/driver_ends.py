@@ -51,10 +51,12 @@ def driver_end(driver: DriverProcess) -> JsonDict:
     return {"death": how, "last_words": driver.last_words(), **words.extra}
 
 
-async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: bool = False) -> Outcome:
+async def with_driver_end(
+    driver: DriverProcess, outcome: Outcome, *, closing: bool = False, hang: Hang | None = None
+) -> Outcome:
     """Return the outcome of a play with what is known of the end of its driver, or of the CPU that it used meanwhile.
 
-    `closing`: every step of the case was right before.
+    `closing`: every step of the case was right before. `hang`: what it did while it was waited for, if known.
     """
     if outcome.verdict is Verdict.CRASH:
         end = driver_end(driver)
@@ -67,11 +69,12 @@ async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: b
         return outcome
     if any(one.kind in (Kind.CLOSED, Kind.ENDED) for one in outcome.trace):
         outcome = replace(outcome, got=f"{outcome.got}; its connection had ended", extra={**outcome.extra, LOST: True})
-    if (before := driver.cpu()) is None:
-        return outcome
-    began = time.monotonic()
-    await asyncio.sleep(MEASURED)
-    hang = Hang((driver.cpu() or before) - before, time.monotonic() - began)
+    if hang is None:
+        if (before := driver.cpu()) is None:
+            return outcome
+        began = time.monotonic()
+        await asyncio.sleep(MEASURED)
+        hang = Hang((driver.cpu() or before) - before, time.monotonic() - began)
     return replace(outcome, got=f"{outcome.got}; it {hang.used}", extra={**outcome.extra, "hang": hang.extra})
 
 

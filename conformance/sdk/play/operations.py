@@ -307,7 +307,7 @@ class SdkOperations:
             self._textual([push])
             self.at = FailurePlace(push.NAME, found.field, self.at.asked)
             raise Stopped(Verdict.FAIL, found.expected, found.got)
-        raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
+        raise Stopped(Verdict.FAIL, f"the event message with {expected}", event.told or f"none in {self.timeout:g} s")
 
     def failing(self, connection: InFlight, fails: Fails | None) -> ActionGenerator:
         """Compare what is still due with `fails`; a case must say of each request what becomes of it.
@@ -359,7 +359,8 @@ class SdkOperations:
             got = yield from act.asked(act.AwaitReport(call, seconds))
             if isinstance(got, act.Silent):
                 self.stuck = True
-                raise Stopped(Verdict.HANG, "an answer of the driver", f"none in {seconds or self.timeout:g} s")
+                told = got.told or f"none in {seconds or self.timeout:g} s"
+                raise Stopped(Verdict.HANG, "an answer of the driver", told)
             if isinstance(got, act.Died):
                 self.crashed(got)
             if isinstance(got, act.Nonsense):

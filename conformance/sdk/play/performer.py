@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from wireproof.conformance.model.outcome import Outcome, Stopped
@@ -19,6 +20,8 @@ from wireproof.conformance.sdk.play.listeners import LOOPBACK
 from wireproof.conformance.sdk.play.play_actions import Action
 from wireproof.conformance.sdk.play.sdk_player import Playing, SdkPlayer
 from wireproof.conformance.sdk.play.sdk_sockets import Sockets
+from wireproof.conformance.sdk.play.waits import ANSWER, EVENT, LOST, STEP, Wait, Waits
+from wireproof.conformance.verdict.crashes import Hang
 
 __all__ = ["Performer", "play_live"]
 
@@ -39,6 +42,7 @@ class Performer:
         variant: str,
         timeout: float,
         tag: str,
+        waits: Waits,
     ) -> None:
         """`tag` is put before the names of connections, so that what comes late from an earlier play is not taken."""
         self._sockets = Sockets(
@@ -48,11 +52,19 @@ class Performer:
             variant=variant,
             timeout=timeout,
             is_over=lambda: driver.death is not None,
+            waits=waits,
         )
         self._driver = driver
+        self._waits = waits
         self._timeout = timeout
         self._tag = tag
         self._calls: dict[int, PendingCall] = {}
+        self._hang: Hang | None = None
+
+    @property
+    def hang(self) -> Hang | None:
+        """What the driver did while it was last waited for in vain."""
+        return self._hang or self._sockets.hang
 
     async def perform(self, action: Action) -> object:
         """Do it and return the answer; raises `OSError` where this machine does not let us."""
@@ -127,12 +139,11 @@ class Performer:
 
     async def _report(self, action: act.AwaitReport) -> act.Reported:
         call = self._calls[action.call]
-        seconds = self._timeout if action.seconds is None else action.seconds
         got: act.Reported
         try:
-            got = await self._driver.answer(call, deadline=seconds)
-        except NoAnswerError:
-            got = act.Silent()
+            got = await self._answer(call, action.seconds)
+        except NoAnswerError as error:
+            got = act.Silent(str(error))
         except DriverEndedError as error:
             got = act.Died(str(error))
         except DriverMessageError as error:
@@ -140,13 +151,38 @@ class Performer:
         self._record("", Kind.REPORTED, {"do": call.do, **_answered(got)})
         return got
 
+    async def _answer(self, call: PendingCall, seconds: float | None) -> DriverAnswer:
+        """Return the answer to a call; where a case says for how long, it is waited for so long.
+
+        Raises what `DriverProcess.answer` raises.
+        """
+        if seconds is not None:
+            return await self._driver.answer(call, deadline=seconds)
+        wait = self._waits.begin(LOST if self._sockets.has_ended else ANSWER, call.do, self._timeout)
+        while not call.result.done() and not wait.is_over():
+            await asyncio.wait([call.result], timeout=STEP)
+        if call.result.done():
+            wait.came()
+            return call.result.result()
+        raise NoAnswerError(self._in_vain(wait))
+
+    def _in_vain(self, wait: Wait) -> str:
+        """Take down what the driver did while it was waited for in vain; return how long that was, in words."""
+        told, self._hang = wait.in_vain(), wait.hang
+        return told
+
     async def _event(self, action: act.NextEvent) -> act.DriverReport:
-        try:
-            got = await self._driver.event(self._tag + action.connection, "message")
-        except NoAnswerError:
-            return act.Silent()
-        except DriverEndedError as error:
-            return act.Died(str(error))
+        wait = self._waits.begin(EVENT, "message", self._timeout)
+        got = None
+        while got is None and not wait.is_over():
+            with suppress(NoAnswerError):
+                try:
+                    got = await self._driver.event(self._tag + action.connection, "message", deadline=STEP)
+                except DriverEndedError as error:
+                    return act.Died(str(error))
+        if got is None:
+            return act.Silent(self._in_vain(wait))
+        wait.came()
         self._record(action.connection, Kind.REPORTED, {"event": got.event, **got.fields})
         return got
 

@@ -205,6 +205,9 @@ class Got:
 class Silent:
     """Nothing came within the deadline."""
 
+    told: str = ""
+    """For how long, as in "none in 5 s"; "" for the whole deadline."""
+
 
 @dataclass(frozen=True, slots=True)
 class Died:

@@ -55,6 +55,8 @@ MISREAD = "misread"
 SWAPPED = "swapped"
 INTERLEAVED = "interleaved"
 """What an outcome keeps of numbers for which a type of the SDK has no room."""
+CLOSED_IN, CLOSED_UNJUDGED = 1.0, 0.25
+"""Seconds that a driver has to close what is left open at the end, of a case that has failed in the second place."""
 LAST_WORDS = 0.25
 """Seconds that what an SDK sends beside its requests has to come before the case ends."""
 
@@ -222,7 +224,8 @@ class SdkPlayer:
         """Have the driver close a connection; say whether it answered. Raises `Stopped` if it died and is judged."""
         try:
             call = yield from self.operations.begin("close", name, {})
-            yield from self.operations.reported(call, min(self.operations.timeout, 1.0))
+            most = CLOSED_IN if judged else CLOSED_UNJUDGED
+            yield from self.operations.reported(call, min(self.operations.timeout, most))
         except Stopped as stop:
             if judged and stop.verdict is Verdict.CRASH:
                 raise

@@ -27,6 +27,7 @@ from wireproof.conformance.sdk.play.driver_ends import (
 )
 from wireproof.conformance.sdk.play.performer import Performer, play_live
 from wireproof.conformance.sdk.play.sdk_player import MISREAD, SdkPlayer
+from wireproof.conformance.sdk.play.waits import HELLO, STEP, Waits
 from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.cases import Case, Suite, sdk_cases_in
 from wireproof.conformance.suite.sdk_steps import LeaveStep
@@ -145,6 +146,7 @@ class CasesInTurn:
         self._closes = True
         self._died_closing: dict[Signature, str] = {}
         """How the driver died when it was asked to close -> the case that is reported for it."""
+        self._waits = Waits(driver)
         self._die_late: set[Signature | None] = set()
         """How it died after a case had ended."""
 
@@ -164,7 +166,7 @@ class CasesInTurn:
         held = self._known.would_do_it(case)
         if (ended := self._hopeless.held_back(case) if held is None else held.outcome) is not None:
             return self._keep(Played(case, ended, began))
-        outcome, stuck = await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=self._closes)
+        outcome, stuck = await self._play(case, tag)
         if outcome.extra.get("closing"):
             outcome = self._closing(case, outcome)
         elif outcome.verdict is Verdict.CRASH and not self._is_known(signature_of(outcome)):
@@ -185,10 +187,15 @@ class CasesInTurn:
         if crash_signature is not None and not outcome.extra.keys() & {"closing", LOST}:
             self._known.found(crash_signature, detail_of(outcome), case)
         ends = self._keep(Played(case, outcome, began))
-        if not ends and (self._driver.death is not None or (stuck and not await self._still_answers())):
+        if not ends and (self._driver.death is not None or (stuck and not await self._goes_on(outcome))):
             detail = detail_of(outcome, self._driver.death)
             await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail)
         return ends
+
+    async def _play(self, case: Case, tag: str, *, closes: bool = True) -> tuple[Outcome, bool]:
+        """Play a case once; return the outcome, and whether the driver owes an answer."""
+        closes = closes and self._closes
+        return await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=closes, waits=self._waits)
 
     def _of_cuts(self, case: Case, outcome: Outcome) -> Outcome:
         """Return the outcome with the clause about segments blamed, where the same case passed uncut."""
@@ -205,7 +212,7 @@ class CasesInTurn:
         """Play a case again on a new driver, where the old one hung before it did anything of it."""
         if not await self._again(f"after {case.id}", signature_of(outcome), detail_of(outcome), keep=True):
             return outcome, True
-        return await _played(self._plan, self._driver, case, f"{tag}again-", self.one_at_a_time, closes=self._closes)
+        return await self._play(case, f"{tag}again-")
 
     def _is_known(self, crash_signature: Signature | None) -> bool:
         """Say whether the driver died in these words before, of the case that was played."""
@@ -234,7 +241,7 @@ class CasesInTurn:
         why = f"to see whether it dies of {case.id} or of `close`"
         if not self._closes or not await self._again(why, signature_of(outcome), detail_of(outcome), keep=True):
             return False
-        await _played(self._plan, self._driver, case, f"{tag}open-", self.one_at_a_time, closes=False)
+        await self._play(case, f"{tag}open-", closes=False)
         self._closes = await self._dies_late()
         return not self._closes
 
@@ -245,9 +252,7 @@ class CasesInTurn:
             return outcome, True
         if not await self._again(f"after {case.id}", signature_of(outcome), detail, keep=True):
             return outcome, True
-        again, stuck = await _played(
-            self._plan, self._driver, case, f"{tag}again-", self.one_at_a_time, closes=self._closes
-        )
+        again, stuck = await self._play(case, f"{tag}again-")
         if again.verdict is Verdict.CRASH:
             return again, True
         if before is None:  # What died late of a case that failed is that failure's doing.
@@ -256,9 +261,7 @@ class CasesInTurn:
             self._before = replace(before, outcome=self._late(before.case, before.outcome, outcome))
             return again, stuck
         if await self._again(f"to see whether it dies of {before.case.id}", signature_of(outcome), detail, keep=True):
-            await _played(
-                self._plan, self._driver, before.case, f"{tag}before-", self.one_at_a_time, closes=self._closes
-            )
+            await self._play(before.case, f"{tag}before-")
             if await self._dies_late():
                 self._die_late.add(signature_of(outcome))
                 late, stuck = await self._died_late(before.case, before.outcome, outcome, tag)
@@ -267,11 +270,22 @@ class CasesInTurn:
         got = f"{outcome.got}; played again alone it did not end the driver"
         return replace(outcome, got=got), stuck
 
+    async def _goes_on(self, outcome: Outcome) -> bool:
+        """Say whether a driver that owes an answer can be asked for more; one that is busy with it is in the way."""
+        return not outcome.extra.get("hang", {}).get("busy") and await self._still_answers()
+
     async def _still_answers(self) -> bool:
         """Say whether a driver that owes an answer takes other commands: then only what it was asked hangs."""
+        wait = self._waits.begin(HELLO, "", min(self._plan.timeout, AWAKE))
         with suppress(*TROUBLE):
-            await self._driver.ask("hello", deadline=min(self._plan.timeout, AWAKE))
-            return True
+            call = self._driver.begin("hello")
+            while not call.result.done() and not wait.is_over():
+                await asyncio.wait([call.result], timeout=STEP)
+            if call.result.done():
+                wait.came()
+                await self._driver.answer(call)
+                return True
+            wait.in_vain()
         return False
 
     async def _dies_late(self) -> bool:
@@ -349,6 +363,7 @@ async def _played(
     one_at_a_time: bool = False,
     *,
     closes: bool = True,
+    waits: Waits | None = None,
 ) -> tuple[Outcome, bool]:
     """Return the outcome, and whether the driver must be started again."""
     trace, run = Trace(), plan.run
@@ -368,9 +383,10 @@ async def _played(
             variant=run.variant,
             timeout=plan.timeout,
             tag=tag,
+            waits=waits or Waits(driver),
         )
         outcome: Outcome = await play_live(player, stage)
     except Exception as error:
         return harness_error(f"{type(error).__name__}: {error}", trace), True
     closing = player.closing and outcome.verdict is Verdict.CRASH
-    return await with_driver_end(driver, outcome, closing=closing), player.operations.stuck
+    return await with_driver_end(driver, outcome, closing=closing, hang=stage.hang), player.operations.stuck

@@ -12,6 +12,8 @@ from wireproof.conformance.sdk.driver_protocol import DriverAnswer
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.certificate_authority import Authority
 from wireproof.conformance.sdk.play.listeners import LinkSockets, Listener
+from wireproof.conformance.sdk.play.waits import REQUEST, STEP, Wait, Waits
+from wireproof.conformance.verdict.crashes import Hang
 from wireproof.protocols import protocol as spoken
 from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
@@ -35,7 +37,15 @@ class Sockets:
     """Everything between the harness and an SDK that is no driver."""
 
     def __init__(
-        self, trace: Trace, *, protocol: str, profile: str, variant: str, timeout: float, is_over: Callable[[], bool]
+        self,
+        trace: Trace,
+        *,
+        protocol: str,
+        profile: str,
+        variant: str,
+        timeout: float,
+        is_over: Callable[[], bool],
+        waits: Waits,
     ) -> None:
         """`is_over` says that nothing more can come."""
         self.profile, self.variant = profile, variant
@@ -47,6 +57,9 @@ class Sockets:
         self._trace = trace
         self._timeout = timeout
         self._is_over = is_over
+        self._waits = waits
+        self.hang: Hang | None = None
+        """What the driver did while a request was last waited for in vain."""
         self._began = time.monotonic()
         self._calls: dict[int, asyncio.Future[DriverAnswer]] = {}
         self._pings: dict[str, int] = {}
@@ -66,6 +79,11 @@ class Sockets:
         if self.flood:
             self.moved.set()
         return not self.flood
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a connection of this play has ended, from either side."""
+        return any(one.kind in (Kind.CLOSED, Kind.ENDED) for one in self._trace)
 
     def expects(self, size: int) -> None:
         """Let so many bytes more come: the SDK was asked for something."""
@@ -134,16 +152,16 @@ class Sockets:
         """Return a session of it."""
         return service.connect(Peer(), write, lambda: None)
 
-    async def _until(self, true: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something is true, and say whether it is."""
+    async def _until(self, true: Callable[[], bool], seconds: float, wait: Wait | None = None) -> bool:
+        """Wait until something is true, and say whether it is; `wait` may end that before."""
         until = time.monotonic() + seconds
         while not true():
             left = until - time.monotonic()
-            if left <= 0 or self.flood or self._is_over():
+            if left <= 0 or self.flood or self._is_over() or (wait is not None and wait.is_over()):
                 return true()
             self.moved.clear()
             try:
-                await asyncio.wait_for(self.moved.wait(), min(left, 0.1))
+                await asyncio.wait_for(self.moved.wait(), min(left, STEP))
             except TimeoutError:
                 continue
         return True
@@ -176,7 +194,7 @@ class Sockets:
             seen[:] = [call for call in action.calls if self._calls[call].done()]
             return bool(seen)
 
-        await self._until(done, self._timeout)
+        await self._wait_for(done, line)
         if expected and seen and all(_went_well(self._calls[call]) for call in seen):
             await self._until(lambda: came() or line.ended, LATE)
         elif seen and not line.came:
@@ -184,6 +202,15 @@ class Sockets:
         messages = tuple(one for _, one in line.follower.messages) if line.follower else ()
         data = line.take(len(expected)) if line.came.startswith(expected) and expected else line.take()
         return act.Got(data, line.ended, seen[0] if seen else None, messages, alike[0])
+
+    async def _wait_for(self, done: Callable[[], bool], line: LinkSockets) -> None:
+        """Wait until the SDK has sent what it should, or reported why not."""
+        wait = self._waits.begin(REQUEST, "", self._timeout)
+        if await self._until(done, self._timeout, wait):
+            wait.came()
+        elif not line.came and not self._is_over():
+            wait.in_vain()
+            self.hang = wait.hang
 
     async def _drain(self, action: act.Drain) -> act.Got:
         line = self._line(action.connection)

@@ -86,6 +86,9 @@ class InsideWires:
     def cpu(self) -> None:
         """It is no process of its own."""
 
+    def rests(self) -> bool:
+        return False
+
     async def end(self) -> None:
         if self._task is not None:
             self._task.cancel()

@@ -52,7 +52,7 @@ async def played(
         if kept is not None:
             kept.append(sum(len(one.data) for one in outcome.trace if one.kind is Kind.RECEIVED))
 
-    seconds = 0.3 if how in ("hangs", "owes", "stalls") else 10.0
+    seconds = 2.0 if how == "naps" else 0.3 if how in ("hangs", "owes", "stalls") else 10.0
     async with DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
         await driver.start()
         await play_cases(SdkPlan(run, suite, cases, seconds), driver, report, restarts=restarts)
@@ -177,6 +177,18 @@ async def test_a_driver_that_does_not_answer_reports_what_it_did_meanwhile() -> 
 
     assert found[0]["extra"]["hang"]["busy"] is False
     assert "(waiting, as in a deadlock)" in found[0]["got"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are not shown here")
+@in_a_loop
+async def test_an_answer_that_never_comes_is_waited_for_in_full_once_and_a_late_one_each_time() -> None:
+    purge = [{**PURGE, "answer": "ok"}]
+    found = await played("naps", {"sdk-test/1": purge, "sdk-test/2": purge, "sdk-test/3": QUERY})
+
+    assert [one["verdict"] for one in found] == ["hang", "hang", "pass"]
+    assert found[0]["got"].startswith("none in 2 s; ")
+    assert " s, after 2 s that were in vain before; " in found[1]["got"]
+    assert "(waiting, as in a deadlock)" in found[1]["got"]
 
 
 @in_a_loop

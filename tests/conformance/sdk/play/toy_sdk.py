@@ -119,10 +119,11 @@ def main() -> None:  # noqa: C901 - each way to be wrong where it happens
             with contextlib.suppress(*((ConnectionError,) if HOW == "babbles" else ())):
                 endpoints[name].sendall(b"\2" + bytes([len(key)]) + key)
                 got = endpoints[name].recv(1)
+            time.sleep(1.0 * (HOW == "naps" and key == b"k"))
             if HOW == "owes" and not got:
                 continue
             result = {"status": got == b"\1"}
-        elif HOW == "owes":
+        elif HOW in ("owes", "naps"):
             endpoints[name].sendall(b"\4\1k")
             continue
         elif HOW.startswith("lazy") and is_gone(endpoints[name]):
