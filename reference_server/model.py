@@ -21,6 +21,7 @@ __all__ = [
     "Reader",
     "Reading",
     "ServerModel",
+    "SharedModel",
     "Window",
 ]
 
@@ -185,6 +186,20 @@ class NeverEnding:
     def ends_when_half_closed(self, connection: str) -> bool:
         """Return True: who asks no more is answered and ended."""
         return True
+
+
+@runtime_checkable
+class SharedModel(Protocol):
+    """The model of a server of which others may have used names before, or where nothing outlives its connection."""
+
+    def shares(self, is_ours: Callable[[bytes], bool]) -> None:
+        """Report which names nobody else has ever used; what others may hold is judged once an answer has shown it."""
+
+    def forgets(self, request: Request | None) -> bool:
+        """Report that the answer to a request, or with None a push, was not what the model allows, which is known.
+
+        What it is about may hold anything from now on. Return whether the rest can be judged.
+        """
 
 
 @runtime_checkable

@@ -14,9 +14,11 @@ from dataclasses import replace
 from wireproof.conformance.model.actions import Write
 from wireproof.fuzz.script import Script
 
-__all__ = ["CANARY", "canaries_in", "canary", "renumbered", "with_fresh_canaries"]
+__all__ = ["CANARY", "canaries_in", "canary", "is_marked", "renumbered", "with_fresh_canaries"]
 
 CANARY = re.compile(rb"~[0-9a-f]{8}~")
+OF_A_CASE = re.compile(rb"(?<=v-)[0-9a-f]{6}(?=-)")
+"""What tells the names of one case from those of another one."""
 LARGEST = 0xFFFFFFFF
 
 
@@ -30,26 +32,38 @@ def canaries_in(data: bytes | bytearray) -> set[bytes]:
     return set(map(bytes, CANARY.findall(data)))
 
 
+def is_marked(name: bytes | bytearray) -> bool:
+    """Return whether a name is that of one play."""
+    return CANARY.search(name) is not None or OF_A_CASE.search(name) is not None
+
+
 def renumbered(script: Script, shift: int) -> Script:
     """Return the script with `shift` added to the number of each canary, so with other names."""
     return _replaced(script, lambda number: number + shift)
 
 
 def with_fresh_canaries(script: Script) -> Script:
-    """Return the script with new random canaries; equal canaries stay equal."""
+    """Return the script with new random canaries, and names of cases made new likewise; equal ones stay equal."""
     drawn: dict[int, int] = {}
-    return _replaced(script, lambda number: drawn.setdefault(number, secrets.randbits(32)))
+    names: dict[bytes, bytes] = {}
+    made = _replaced(script, lambda number: drawn.setdefault(number, secrets.randbits(32)))
+    return _changed(made, OF_A_CASE, lambda found: names.setdefault(found[0], b"%06x" % secrets.randbits(24)))
 
 
 def _replaced(script: Script, number: Callable[[int], int]) -> Script:
     def other(found: re.Match[bytes]) -> bytes:
         return canary(number(int(found[0][1:-1], 16)))
 
+    return _changed(script, CANARY, other)
+
+
+def _changed(script: Script, sought: re.Pattern[bytes], other: Callable[[re.Match[bytes]], bytes]) -> Script:
+    """Return the script with what is found in its streams changed into other bytes of the same number."""
     streams: dict[str, bytes] = {}
     for action in script:
         if isinstance(action, Write):
             streams[action.connection] = streams.get(action.connection, b"") + action.data
-    streams = {name: CANARY.sub(other, data) for name, data in streams.items()}
+    streams = {name: sought.sub(other, data) for name, data in streams.items()}
     steps = list(script)
     for at, action in enumerate(script):
         if isinstance(action, Write):

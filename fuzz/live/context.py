@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -57,6 +58,19 @@ class FuzzContext:
     """The optional features that the target declares; None for all."""
     tls: bool = False
     """Whether the target speaks TLS where no feature says so."""
+    known: set[tuple[str, str]] = field(default_factory=set)
+    """Oracle and shape of what is known of the target: what lies behind it is looked for."""
+    _unlike: Counter[bool] = field(default_factory=Counter)
+    """How often a model did not fit that was set up as for the cases (False), or by default (True)."""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether a model in its default configuration is more like the target, as far as is known."""
+        return self._unlike[True] < self._unlike[False]
+
+    def fits_better(self, *, bare: bool) -> None:
+        """Note that the model of one configuration allowed what that of the other one did not."""
+        self._unlike[not bare] += 1
 
     def _lacks(self, needed: Iterable[str]) -> bool:
         return self.features is not None and not self.features.issuperset(needed)
@@ -296,7 +310,8 @@ class FuzzContext:
         return [name for name, kind in self.symbols.codec.layout(type(message)).fields if isinstance(kind, Blob)]
 
     def seeds(self) -> Iterator[Script]:
-        """Yield valid scripts: each exchange of the vectors on one connection, with canaries in its names.
+        """Yield valid scripts: each exchange of the vectors on one connection, with canaries in its names, and the
+        conversations and generated scripts of several connections.
 
         Where decoding depends on earlier messages: whole conversations and generated scripts.
         """
@@ -307,6 +322,7 @@ class FuzzContext:
             writes = [self._with_canaries(request) for request in exchange.asked]
             if writes and sum(map(len, writes)) <= LONGEST:
                 yield (Open("a"), *(step for data in writes for step in (Write("a", data), Read("a", PAUSE))))
+        yield from seed_scripts.of_several_connections(self)
 
     def with_canaries(self, data: bytes) -> bytes:
         """Return `data` with canaries in the names of its requests; unchanged if it holds anything else."""

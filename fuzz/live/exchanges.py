@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import cast
 
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.following import Follower
 from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError, Request, Role
 from wireproof.protocols.dissect import Dissection, Frame
 from wireproof.protocols.links import Link
@@ -16,6 +18,8 @@ from wireproof.protocols.links import Link
 __all__ = ["BY_TARGET", "FollowedTrace", "PlayedConnection", "lines", "shape_of"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
+NOT_FOLLOWED = frozenset({"~probe", "~datagram"})
+"""Connections that a play opens by itself (`execution.PROBES`)."""
 
 
 @dataclass
@@ -100,6 +104,35 @@ class PlayedConnection:
         return self._dissection.of_client.is_whole and not cut_short and not self.turns_to_tls
 
     @property
+    def is_asked_well(self) -> bool:
+        """Whether all that was sent was sent, and belongs to requests so far; the last one need not be whole."""
+        return self._dissection.of_client.error is None and not self.lost
+
+    @property
+    def may_be_misread(self) -> bool:
+        """Whether a reply that several kinds of requests may get was the first after one that is mostly not answered.
+
+        It may be about either of the two, and so each later one may be about another request.
+        """
+        replies = self.context.symbols.codec.profile.replies
+        kinds = Counter(one for answers in replies.values() for one in answers)
+        answered = {id(request): reply for request, reply in self._dissection.pairs}
+        is_open = False
+        for frame in self._dissection.of_client.frames:
+            if not replies[type(cast(Request, frame.message))]:
+                is_open = True
+            elif (reply := answered.get(id(frame))) is not None:
+                if is_open and kinds[type(reply.message)] > 1:
+                    return True
+                is_open = False
+        return False
+
+    @property
+    def unfinished(self) -> int:
+        """Bytes of a request that is not whole."""
+        return self._dissection.of_client.buffered
+
+    @property
     def turns_to_tls(self) -> bool:
         """Whether TLS may come next; tried on a copy, so that this connection does not switch."""
         if not self.link.tls or self.due <= 0 or self.is_inside_tls:
@@ -181,6 +214,8 @@ class FollowedTrace(Trace):
     def __init__(self, events: Iterable[TraceEvent] = (), context: FuzzContext | None = None) -> None:
         super().__init__(events)
         self.context = context
+        self.follower: Follower | None = None
+        """The model of the whole server, if it follows."""
         self.lines: list[PlayedConnection] = []
         """Every connection in order of opening; a name that is opened again is another connection."""
         self.now: dict[str, PlayedConnection] = {}
@@ -196,6 +231,8 @@ class FollowedTrace(Trace):
             self.lines.append(self.now[event.connection])
         elif event.connection in self.now:
             self.now[event.connection].see(event)
+        if self.follower is not None and event.connection not in NOT_FOLLOWED:
+            self.follower.see(event, self.now.get(event.connection))
 
 
 def lines(trace: Iterable[TraceEvent], context: FuzzContext) -> list[PlayedConnection]:

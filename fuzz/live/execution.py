@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Write
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import ActionGenerator
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, FollowedTrace, PlayedConnection
+from wireproof.fuzz.live.following import follower, may_be_followed
 from wireproof.fuzz.script import Script, performing
 from wireproof.protocols import Request
 
@@ -38,12 +39,15 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     open.
     """
     trace = FollowedTrace(context=context)
-    still_open = yield from performing(script, trace, context.substitution(script), partial(_patience, trace))
+    trace.follower = follower(context, bare=context.is_bare) if may_be_followed(script) else None
+    asking = performing(script, trace, context.substitution(script), partial(_patience, trace))
+    still_open = yield from _in_turn(asking, trace, patience)
     unread = {step.connection for step in script if isinstance(step, Open) and step.unread}
     for line in list(trace.lines):
         is_open = line.name in still_open and trace.now[line.name] is line
         if is_open and line.name not in unread and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, context, trace, patience)
+    yield from _settle(trace, patience)
     yield from _probe(context, trace, patience)
     yield from _probe_datagrams(context, trace, patience)
     for name in sorted(still_open):
@@ -51,9 +55,39 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     if measure:
         answer = yield ReadUsage()
         _keep(trace, "", answer)
+    if trace.follower is not None:
+        trace.follower.finish()
     for name in sorted(still_open):
         yield Shut(name, "close")
     return trace
+
+
+def _in_turn(
+    asking: ActionGenerator[frozenset[str]], trace: FollowedTrace, patience: float
+) -> ActionGenerator[frozenset[str]]:
+    """Ask for what `asking` asks for; where it would wait for no time, read what is due instead."""
+    answer: Answer | None = None
+    while True:
+        try:
+            action = asking.send(answer) if answer is not None else next(asking)
+        except StopIteration as end:
+            found: frozenset[str] = end.value
+            return found
+        if isinstance(action, Sleep) and not action.seconds:
+            yield from _settle(trace, patience)
+        answer = yield action
+
+
+def _settle(trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
+    """Read until the model of the server says that nothing is due, if it follows; note what does not come in time."""
+    if (followed := trace.follower) is None:
+        return
+    for name in followed.followed:
+        while followed.awaits(name):
+            answer = yield from _do(trace, Read(name, patience), name)
+            if answer.kind is Kind.SILENT:
+                followed.missed(name)
+    followed.settled()
 
 
 def _take_the_rest(name: str, trace: FollowedTrace, patience: float) -> ActionGenerator[None]:

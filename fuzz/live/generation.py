@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wireproof.conformance.model.actions import Action, Open, Read, Write
+from wireproof.conformance.model.actions import Action, Open, Read, Sleep, Write
+from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.state_paths import connections_after, examples, state_paths
@@ -32,27 +33,45 @@ ENDS, OLD, OTHER_LINK, AGAIN = 0.1, 0.6, 0.7, 0.3
 """Probabilities: of a request that ends the connection, of an old name, of a connection on another link, of a second
 connection.
 """
-FIRST, SECOND = "a", "z"
+FIRST, SECOND = "a", "zy"
+OFTEN = 0.9
+"""Probability of a second connection where there is one link."""
+MARKED, FEW_CLASSES, FEW = 0.5, 0.5, (3, 6)
+"""Shares of the scripts with names of their own, and with few classes of requests, and how many these are."""
+NAMING = 3
+"""How much more often a request is drawn that names something."""
+WAITED, WAITS = 0.03, (0.001, 0.02, 0.3)
+"""Probability of a wait after a request, and seconds; the last one is longer than a server may be late."""
 
 
 class ScriptGenerator:
-    """Generates scripts; the same source of randomness gives the same scripts."""
+    """Generates scripts; the same source of randomness gives the same scripts.
+
+    In half of them, and wherever requests are decoded by themselves, names are of one play: a model can follow it.
+    """
 
     def __init__(self, context: FuzzContext, random: Random) -> None:
         self._context = context
         self._random = random
         self._spoken = context.symbols.protocol
         self._names: list[bytes] = []
+        self._mark = b""
+        """What every name begins with."""
+        self._classes: frozenset[str] | None = None
+        """The requests that are sent; None for all."""
 
     def script(self) -> Script:
         """Return a script."""
         first, *others = (one for one in self._spoken.links if not self._context.may_refuse(one, ()))
         lines, self._names = {FIRST: first}, []
+        is_marked = self._context.by_state and self._random.random() < MARKED
+        self._mark = canary(self._random.getrandbits(32)) if is_marked else b""
+        self._classes = self._some_classes(first) if self._random.random() < FEW_CLASSES else None
         lines.update(
             {name: link for name, link in zip("bcdefgh", others, strict=False) if self._random.random() < OTHER_LINK}
         )
-        if self._random.random() < AGAIN:
-            lines[SECOND] = first
+        again = (AGAIN,) if self._context.by_state else (OFTEN, AGAIN)
+        lines |= {name: first for name, share in zip(SECOND, again, strict=False) if self._random.random() < share}
         script = [step for name, link in lines.items() for step in self._begun(name, link)]
         asking = [name for name, link in lines.items() if any(self._askable[link])]
         for _ in range(self._random.randint(1, MOST_ASKED)):
@@ -60,7 +79,13 @@ class ScriptGenerator:
             script.append(Write(name, self._asked(lines[name])))
             script += [Read(name, PAUSE)] if self._random.random() < 0.9 else []
             script += [Read(one, GLANCE) for one in lines if one != name and self._random.random() < 0.2]
+            script += [Sleep(self._random.choice(WAITS))] if self._random.random() < WAITED else []
         return (*script, *(Read(name, GLANCE) for name in lines))
+
+    def _some_classes(self, link: str) -> frozenset[str]:
+        """Return a few classes of requests: what needs several requests of the same ones is drawn often so."""
+        known = sorted({kin[0].NAME for some in self._askable[link] for kin in some})
+        return frozenset(self._random.sample(known, min(len(known), self._random.randint(*FEW))))
 
     def _begun(self, name: str, link: str) -> Iterator[Action]:
         """Yield the steps that open a connection; tokens of the first connection are written as placeholders."""
@@ -120,7 +145,9 @@ class ScriptGenerator:
     def _asked(self, link: str) -> bytes:
         usual, ending = self._askable[link]
         kinds = ending if ending and (not usual or self._random.random() < ENDS) else usual
-        return self._encoded(self._random.choice(self._random.choice(kinds)))
+        few = [kin for kin in kinds if self._classes is None or kin[0].NAME in self._classes] or kinds
+        weights = [NAMING if self._spoken.named_by.intersection(kin[0].__struct_fields__) else 1 for kin in few]
+        return self._encoded(self._random.choice(self._random.choices(few, weights)[0]))
 
     def _encoded(self, example: Request) -> bytes:
         """Return the bytes of a request like `example` with other field values, if they can be encoded."""
@@ -129,16 +156,17 @@ class ScriptGenerator:
             if self._random.random() < self._share(field, kind):
                 changed[field] = self._value(kind)
         try:
-            return self._context.encode(msgspec.structs.replace(example, **changed))
+            data = self._context.encode(msgspec.structs.replace(example, **changed))
         except LocalProtocolError:
-            return self._context.encode(example)
+            data = self._context.encode(example)
+        return data if self._context.by_state else self._context.with_canaries(data)
 
     def _share(self, field: str, kind: Kind) -> float:
         """Return the probability that a field gets another value: high for names, low for enums."""
         if is_number(kind):
             return 0.1 if field in self._spoken.names else 0.3
         if is_bytes(kind) and not isinstance(kind, Raw):
-            return 0.8 if field in self._spoken.named_by else 0.2
+            return (1.0 if self._mark else 0.8) if field in self._spoken.named_by else 0.2
         return 0.0
 
     def _value(self, kind: Kind) -> object:
@@ -147,9 +175,9 @@ class ScriptGenerator:
             return self._random.choice((*edges, self._random.randint(0, kind.maximum)))
         if self._names and self._random.random() < OLD:
             return self._random.choice(self._names)
-        if self._random.random() < 0.1:
+        if not self._mark and self._random.random() < 0.1:
             return self._random.randbytes(self._random.randint(0, 40))
-        self._names.append(bytes(self._random.choices(SIGNS, k=self._random.choice(SIZES))))
+        self._names.append(self._mark + bytes(self._random.choices(SIGNS, k=self._random.choice(SIZES))))
         return self._names[-1]
 
 

@@ -34,23 +34,26 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
 
 from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.live.campaign_progress import CampaignLimits, CampaignProgress
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.covering import CoveringScripts
 from wireproof.fuzz.live.deliberate import enlarge, go_inside_tls
 from wireproof.fuzz.live.drawn_kinds import DrawnKinds
 from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.generation import ScriptGenerator
 from wireproof.fuzz.live.known_deaths import FATAL, STEERED_AROUND, KnownDeaths
 from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import SERVED, judged
 from wireproof.fuzz.live.reduction import Attributed, Attribution
+from wireproof.fuzz.live.turns import has_several, in_turn
 from wireproof.fuzz.live.weight import HEAVY, Allowance, Weights, weight
 from wireproof.fuzz.script import Script
 
@@ -84,54 +87,14 @@ SMALL_CHANGES = 0.5
 """Share of these in which only a few bytes are changed, once, unless each field is tried in turn."""
 INSIDE_TLS = 0.2
 """Share of plays of which a connection goes on inside TLS, where the target speaks it."""
+GENERATED, IN_TURN = 0.2, 0.6
+"""Shares of the others that are generated, and of scripts with several connections that act one after the other."""
 SHORTEST_OF = 2
 """Scripts that are drawn to mutate the one with the fewest steps: many short ones find more than few long ones."""
 UNCHANGED = 0.2
 """Share of plays of an unmutated seed."""
 MOST_SUSPICIONS = 5
 """How often one suspicion is looked into if it is never reproduced."""
-
-
-@dataclass(frozen=True)
-class CampaignLimits:
-    """When a campaign ends, and how fast it may be."""
-
-    seconds: float = 0
-    runs: int = 0
-    rate: float = 0
-    """Plays a second; 0 for no limit."""
-    findings: int = 20
-    restarts: int = 200
-    """Restarts after a death; those of attribution do not count."""
-    shrink_s: float = 20.0
-
-
-@dataclass
-class CampaignProgress:
-    """Counters of a campaign."""
-
-    executions: int = 0
-    states: int = 0
-    pool: int = 0
-    findings: int = 0
-    edges: int | None = None
-    """Edges of an instrumented target that were taken; None if it is not instrumented."""
-    empty_client: float = 0.0
-    """Connections a second of a client that asks one request and judges nothing; 0: not measured."""
-    began: float = field(default_factory=time.monotonic)
-    began_cpu: float = field(default_factory=time.process_time)
-
-    @property
-    def per_second(self) -> float:
-        """Plays a second, restarts and reduction included."""
-        return self.executions / max(time.monotonic() - self.began, 1e-9)
-
-    def __str__(self) -> str:
-        beside = f" (an empty client: {self.empty_client:.0f})" if self.empty_client else ""
-        counts = f"{number_of(self.executions, 'execution')}, {self.per_second:.0f} a second{beside}"
-        counts += f", {number_of(self.states, 'state')}"
-        edges = "" if self.edges is None else f", {number_of(self.edges, 'edge')}"
-        return f"{counts}{edges}, {number_of(self.pool, 'script')}, {number_of(self.findings, 'finding')}"
 
 
 @dataclass(frozen=True)
@@ -167,6 +130,7 @@ class Campaign:
         self._seeds = list(self._context.seeds())
         self._random.shuffle(self._seeds)
         self._context.others[:] = self._seeds[:SEEDS]
+        self._generator = ScriptGenerator(self._context, self._random)
         self._seen = SeenShapes()
         self._novel: list[Script] = []
         self._covering = CoveringScripts() if live.counters is not None else None
@@ -281,6 +245,8 @@ class Campaign:
             script, self._applied = self._drawn(may_be_heavy)
             if not self._context.by_state and self._random.random() < PIPELINED:
                 script = pipelined(script)
+            if has_several(script) and self._random.random() < IN_TURN:
+                script = in_turn(script)
             if self._context.speaks_tls and self._random.random() < INSIDE_TLS:
                 script = go_inside_tls(self._random, script, self._context)
             if not may_be_heavy and weight(script, has_large_body=self._has_large_body) >= HEAVY:
@@ -299,6 +265,8 @@ class Campaign:
         seed = self._seeds[self.progress.executions % len(self._seeds)]
         if self._random.random() < UNCHANGED:
             return seed, []
+        if self._random.random() < GENERATED:
+            return self._generator.script(), []
         if self._covering and self._random.random() < COVERING:
             script, is_changed = self._covering.drawn(self._random, self._context)
             if is_changed:
@@ -311,8 +279,14 @@ class Campaign:
         return mutated_by(self._random, script, self._context, may_be_heavy=may_be_heavy)
 
     def _found_in(self, play: Play) -> CampaignFinding | None:
-        """Return what the first suspicion about a play leads to; that others had to wait is none on a slow machine."""
+        """Return what the first suspicion about a play leads to that is not known.
+
+        That others had to wait is none on a slow machine.
+        """
         for suspicion in judged(play):
+            if suspicion.oracle not in FATAL and self._known.get(suspicion.key, 0) >= MOST_SUSPICIONS:
+                self._context.known.add(suspicion.key)
+                continue
             if suspicion.oracle != SERVED or self._is_known(suspicion) or not self._was_slow():
                 return self._look_into(suspicion)
         return None

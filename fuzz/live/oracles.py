@@ -16,11 +16,11 @@ from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.last_words import in_frame, last_words
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.live.execution import sync_request_of
+from wireproof.fuzz.live.following import is_large
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
-from wireproof.fuzz.live.reply_oracles import disagreement, leak
+from wireproof.fuzz.live.reply_oracles import disagreement, leak, unlike_the_model
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.script import size
-from wireproof.protocols import Request
 
 __all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "WAITS", "judged"]
 
@@ -34,10 +34,10 @@ GROWTH = 32 << 20
 """Bytes by which a process may grow beyond the allowance for what it was sent."""
 A_BYTE_TAKES = 64
 """Bytes of memory allowed for one byte sent: a record of a few bytes is an object with a timer."""
+LARGEST = 1024
+"""Bytes of a request from which on it may be refused before it is whole."""
 SPIN = 0.2
 """CPU seconds a second that no idle server takes; a spinning one may get no more on a busy machine."""
-LARGE = 1024
-"""Size in bytes from which a server may refuse a name or value by closing the connection."""
 
 
 def sanitizer(play: Play) -> Suspicion | None:
@@ -129,7 +129,7 @@ def ended(play: Play) -> Suspicion | None:
         and line.link.transport == "stream"
         and not line.link.drops_slow_readers
         and line.requests
-        and not any(map(_is_large, line.requests))
+        and not any(map(is_large, line.requests))
         and not play.context.may_refuse(line.link_name, line.requests)
     ]
     for line in _not_ended_by_reference(play, gone):
@@ -152,11 +152,6 @@ def _not_ended_by_reference(play: Play, gone: list[PlayedConnection]) -> list[Pl
     return gone
 
 
-def _is_large(request: Request) -> bool:
-    values = (getattr(request, name) for name in request.__struct_fields__)
-    return any(isinstance(value, bytes) and len(value) >= LARGE for value in values)
-
-
 def broken(play: Play) -> Suspicion | None:
     """Report bytes that are no valid reply, as the connection monitor reads both directions.
 
@@ -169,6 +164,7 @@ def broken(play: Play) -> Suspicion | None:
     symbols = play.context.symbols
     report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
     unsure = {line.name for line in play.lines if line.turns_to_tls or line.asks_what_is_optional}
+    unsure |= {line.name for line in play.lines if line.unfinished >= LARGEST or line.may_be_misread}
     wrong = [one.violation for one in report.connections if one.violation and one.connection not in unsure]
     found = [one for one in wrong if one.side is Guilty.TARGET and not _is_allowed(play, one.clause)]
     if not found:
@@ -210,7 +206,10 @@ def spin(play: Play) -> Suspicion | None:
 
 ORACLES: Mapping[str, Oracle] = {
     one.__name__: one
-    for one in (sanitizer, death, hang, datagrams, spin, memory, broken, ended, stuck, lost, leak, disagreement)
+    for one in (
+        sanitizer, death, hang, datagrams, spin, memory, broken, ended, stuck, lost, leak, disagreement,
+        unlike_the_model,
+    )
 }  # fmt: skip
 """Name -> oracle, the most specific first."""
 SAMPLED = frozenset({"memory is linear in the input", "an idle server rests"})

@@ -7,12 +7,13 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.canaries import canaries_in
-from wireproof.fuzz.live.exchanges import PlayedConnection, shape_of
+from wireproof.fuzz.live.exchanges import FollowedTrace, PlayedConnection, shape_of
+from wireproof.fuzz.live.following import Follower, follower
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.protocols import LocalProtocolError, Message, Request
 from wireproof.reference_server.model import Model
 
-__all__ = ["disagreement", "leak"]
+__all__ = ["disagreement", "leak", "unlike_the_model"]
 
 Exchange = tuple[Request, Message]
 """A request and its reply."""
@@ -122,3 +123,29 @@ def _disagrees(model: Model, about: Iterable[Exchange], within_ns: int) -> Suspi
         again = (one for one in states if model.may_be_seen_again(one, request, reply, within_ns))
         states = {**after, **dict.fromkeys(again)}
     return None
+
+
+def unlike_the_model(play: Play) -> Suspicion | None:
+    """Report an answer or a push that the model of the whole server does not allow, or a push that did not come."""
+    context, trace = play.context, play.trace
+    followed = trace.follower if isinstance(trace, FollowedTrace) else None
+    if followed is None or followed.found is None or play.death is not None or not play.serves:
+        return None
+    if context.by_state:
+        other = _followed_again(play, bare=not followed.is_bare)
+        if other.found is None:
+            context.fits_better(bare=not followed.is_bare)
+            return None
+    oracle, found = followed.found
+    return Suspicion(oracle, found.detail, found.shape, found.clause)
+
+
+def _followed_again(play: Play, *, bare: bool) -> Follower:
+    """Return a model of another configuration that has followed the whole play."""
+    again = FollowedTrace(context=play.context)
+    again.follower = follower(play.context, bare=bare)
+    assert again.follower is not None
+    for event in play.trace:
+        again.append(event)
+    again.follower.finish()
+    return again.follower

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.fuzz.live.generation import ScriptGenerator
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
+from wireproof.fuzz.live.turns import in_turn
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
 from wireproof.protocols import Role
@@ -18,7 +19,7 @@ from wireproof.protocols.json_values import JsonObject
 if TYPE_CHECKING:
     from wireproof.fuzz.live.context import FuzzContext
 
-__all__ = ["generated_scripts", "script_actions", "seeds"]
+__all__ = ["generated_scripts", "of_several_connections", "script_actions", "seeds"]
 
 PAUSE = 0.004
 HANDSHAKE = 0.5
@@ -26,6 +27,8 @@ HANDSHAKE = 0.5
 MOST_WAITED = 0.3
 """Seconds of waiting beyond which a conversation is no seed."""
 LONGEST = 4096
+FEW = 4
+"""Connections of a conversation of several ones."""
 DRAWN = 200
 """Number of generated scripts."""
 GENERATOR_SEED = "wireproof talks"
@@ -50,6 +53,16 @@ def usable(context: FuzzContext) -> Iterator[tuple[JsonObject, float]]:
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
         if waited <= MOST_WAITED and 0 < sent <= LONGEST:
             yield one, waited
+
+
+def of_several_connections(context: FuzzContext) -> Iterator[Script]:
+    """Yield short valid conversations of a few connections, and generated scripts, one connection after the other."""
+    for one, _ in usable(context):
+        script = in_turn(tuple(script_actions(one["steps"], context)))
+        is_whole = all(one.of_client.is_whole for one in context.read(script).values())
+        if is_whole and 1 < sum(isinstance(step, Open) for step in script) <= FEW:
+            yield script
+    yield from map(in_turn, generated_scripts(context))
 
 
 def generated_scripts(context: FuzzContext) -> Iterator[Script]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from wireproof.protocols.messages import Message, Request
@@ -62,6 +62,13 @@ class DocumentModel:
             free = [token for token, client in self._requests.clients.items() if client.data is None]
             return (DataGreeting(0), Attach(free[-1] if free else bytes(32), USUAL_TIMEOUT))
         return () if link == DATAGRAM else (Greeting(0), Login(b"", b""))
+
+    def shares(self, is_ours: Callable[[bytes], bool]) -> None:
+        """Report which names nobody else has used: nothing outlives the connections of a client, so all are free."""
+
+    def forgets(self, request: Request | None) -> bool:
+        """Report an answer or a push that is known to be wrong; return False: the rest cannot be judged."""
+        return False
 
     def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
         """Report a new connection."""

@@ -6,7 +6,7 @@ Two subscriptions may give one copy or two (T29), and a publisher may get its ow
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message
@@ -52,6 +52,8 @@ class Channels:
         """Whether connections are subscribed automatically (T35)."""
         self.most: int | None = None
         """Subscriptions that a connection may have; None where nobody has as many."""
+        self.is_ours: Callable[[bytes], bool] = lambda _: True
+        """Whether nobody else has ever used a channel."""
         self._names_channel = PushedEvent in profile.pushes
         self._max = (1 << (8 * profile.variants[variant].sizes["value"])) - 1
         self._held: dict[bytes, dict[Peer, Held]] = {}
@@ -127,8 +129,7 @@ class Channels:
                 return Disagreement(f"{detail}, held by {others[0].name}: 00", "PUBLISH refused", "THR-PUBLISH-7")
             if self.automatic and request.channel == EVERYBODY and sure:
                 return Disagreement(f"{detail}, held by oneself: 00", "PUBLISH to * refused", "THR-PUBLISH-11")
-        is_ours = not self._shared or request.channel != EVERYBODY
-        if not refused and not perhaps and is_ours:
+        if not refused and not perhaps and not self._is_open_to_others(request.channel):
             return Disagreement(f"{detail}, held by nobody: 01", "PUBLISH to nobody accepted", "THR-PUBLISH-8")
         self._published = at.until
         for one, times in perhaps.items():
@@ -136,6 +137,10 @@ class Channels:
             self._expect(one, request, least=int(must), most=times if not refused or one is peer else 0)
             self._sent.setdefault((one, peer, request.channel), []).append(request.payload)
         return None
+
+    def _is_open_to_others(self, name: bytes) -> bool:
+        """Return whether others may be subscribed to a channel, or publish to it."""
+        return self._shared and (name == EVERYBODY or not self.is_ours(name))
 
     def _expect(self, peer: Peer, request: Publish, *, least: int, most: int) -> None:
         name = request.channel if self._names_channel else b""
@@ -170,17 +175,22 @@ class Channels:
         renamed = any(payload == late and due.came > due.most for (_, payload), due in dues.items())
         return "THR-PUSH-3" if renamed else "THR-PUSH-4"
 
+    def forgive(self) -> None:
+        """Expect nothing any more of what was published so far."""
+        for settled in (self._due, self._sent, self._came):
+            settled.clear()
+
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes that arrived; forget complete ones once nothing more of them can arrive."""
         for peer, dues in self._due.items():
             for (name, payload), due in dues.items():
-                if due.came > due.most and not (self._shared and name == EVERYBODY):
+                is_open = self._names_channel and self._is_open_to_others(name)
+                if due.came > due.most and not is_open:
                     detail = f"{peer.name} got {_described(name, payload)} {due.came} times, at most {due.most} are due"
                     return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
         wrong = self._out_of_order()
         if at.since >= self._published + self._tolerance and not any(map(self.due_message, self._due)):
-            for settled in (self._due, self._sent, self._came):
-                settled.clear()
+            self.forgive()
         return wrong
 
     def _out_of_order(self) -> Disagreement | None:
@@ -203,7 +213,7 @@ class Channels:
         for name in self._held:
             least, most = self._number(name, at)
             got = rows[name].subscribed_connections if name in rows else 0
-            if wrong is None and not (least <= got <= most or (self._shared and name == EVERYBODY and got >= least)):
+            if wrong is None and not (least <= got <= most or (self._is_open_to_others(name) and got >= least)):
                 clause = "THR-CHANNELS-10" if self.automatic else "THR-CHANNELS-9"
                 words = f"CHANNELS has {got} for {name.hex()}, expected {least} to {most}"
                 wrong = Disagreement(words, "subscriptions of a channel", clause if got else "THR-CHANNELS-12")
@@ -239,7 +249,7 @@ class Channels:
         known = {peer.id: times for peer, times in perhaps.items()}
         if request.channel in {one.hex().encode() for one in ids} and self._is_open(at):
             known.setdefault(bytes.fromhex(request.channel.decode()), 1)  # of a connection that never asked for its id
-        if not (self._shared and request.channel == EVERYBODY) and None not in known:
+        if not self._is_open_to_others(request.channel) and None not in known:
             strange = [one for one, times in ids.items() if times > known.get(one, 0)]
             if strange:
                 words = f"{detail} has {ids[strange[0]]} rows of {strange[0].hex()}"

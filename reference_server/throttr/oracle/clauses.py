@@ -8,7 +8,12 @@ from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import Attribute, Change
 from wireproof.protocols.throttr.requests import Update
 
-__all__ = ["clause_of", "left_by"]
+__all__ = ["OTHERS", "READ", "clause_of", "left_by"]
+
+OTHERS = {"INSERT": "RECORD-3", "SET": "RECORD-3", "UPDATE": "UPDATE-37", "PURGE": "PURGE-9"}
+"""Request that was accepted -> the clause that says which records it leaves alone."""
+READ = {"QUERY": "QUERY-10", "GET": "GET-11", "STAT": "STAT-11"}
+"""Request that changes nothing -> the clause that says so."""
 
 CLAUSES: Mapping[tuple[str, str], str] = {
     ("INSERT", "nothing"): "INSERT-8", ("INSERT", "counter"): "INSERT-9", ("INSERT", "buffer"): "INSERT-10",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
@@ -67,6 +69,20 @@ class DocumentModel(NeverEnding):
     def limited(self, subscriptions: int) -> None:
         """Report how many subscriptions a connection may have."""
         self.channels.most = subscriptions
+
+    def shares(self, is_ours: Callable[[bytes], bool]) -> None:
+        """Report which keys and channels nobody else has ever used."""
+        self.records.shared_keys.is_ours = self.channels.is_ours = is_ours
+
+    def forgets(self, request: Request | None) -> bool:
+        """Report an answer, or with None a push, that is known to be wrong; return whether the rest can be judged."""
+        if request is None:
+            self.channels.forgive()
+        elif self.records.is_about_one(request):
+            self.records.forget(request)
+        else:
+            return not isinstance(request, Subscribe | Unsubscribe | Publish | Event)
+        return True
 
     def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
         """Report a new connection; `port` is the client's, if there is one."""

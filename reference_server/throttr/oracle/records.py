@@ -22,8 +22,9 @@ from wireproof.protocols.throttr.replies import (
 from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.throttr.model import ABSENT, UNITS, Due, Record, States
-from wireproof.reference_server.throttr.oracle.clauses import clause_of, left_by
+from wireproof.reference_server.throttr.oracle.clauses import OTHERS, READ, clause_of, left_by
 from wireproof.reference_server.throttr.oracle.fragments import misnumbered, repeated
+from wireproof.reference_server.throttr.oracle.shared_keys import SharedKeys
 from wireproof.reference_server.throttr.oracle.timed import TimedModel
 
 __all__ = ["Records"]
@@ -36,13 +37,8 @@ CLAUSES = {
 REFUSED, EARLY = "THR-RECORD-9", "THR-EXPIRY-11"
 CLAMPED = 1 << 63
 """Later instants are not compared: a time point may be limited to 64 bits (TTL-14)."""
-OTHERS = {"INSERT": "RECORD-3", "SET": "RECORD-3", "UPDATE": "UPDATE-37", "PURGE": "PURGE-9"}
-"""Request that was accepted -> the clause that says which records it leaves alone."""
-READ = {"QUERY": "QUERY-10", "GET": "GET-11", "STAT": "STAT-11"}
-"""Request that changes nothing -> the clause that says so."""
 READINGS = (Query, Get, Stat)
-"""Requests that leave a record as it is. What one of them shows wrong right after a refusal was changed by what was
-refused: a reading that is wrong by itself is shown by cases of its own."""
+"""Requests that leave a record as it is: what one shows wrong right after a refusal was changed by the refused one."""
 FORGOTTEN = 120 * 10**9
 """ns after which no count of a request is shown as one of the last full minute (T34): two of them have passed."""
 COUNTED = 61 * 10**9
@@ -78,7 +74,8 @@ class Records:
         self._size = profile.variants[variant].sizes["value"]
         self._reports_key_type = profile.name != "7.1.0"
         self._leaves_set_open = profile.name == "7.1.0"
-        """Whether SET may do what it likes with a key that is there (SET-18, SET-20): then its answer must be true."""
+        """Whether SET may do as it likes with a key that is there (SET-18, SET-20): then its answer must be true."""
+        self.shared_keys = SharedKeys(leaves_set_open=self._leaves_set_open)
         self._states: dict[bytes, States] = {}
         self._points: dict[bytes, tuple[int, Due]] = {}
         """Key -> (the last time point in LIST, the expiry at that time)."""
@@ -92,10 +89,9 @@ class Records:
         """Key -> the instants at which its record was read by QUERY or GET, since it may have been made anew."""
         self._only_read: set[bytes] = set()
         """Keys whose record was made and, since then, asked for by QUERY and GET alone."""
-        self._listed = 0
-        """The last instant at which something was asked about all."""
+        self._listed = 0  # the last instant at which something was asked about all
         self._purged: set[bytes] = set()
-        """Keys whose record was purged: also where others use the server, nobody else stores under these."""
+        """Keys whose record was purged: nobody else stores under these, also where others use the server."""
 
     def is_about_one(self, request: Request) -> bool:
         """Return whether a request is about one record."""
@@ -108,7 +104,11 @@ class Records:
     def answered(self, request: Request, reply: Message, at: Window) -> Disagreement | None:
         """Judge the reply to a request about one record."""
         key, self._rules.at = self._rules.key(request), at
-        if isinstance(reply, StatReply) and (wrong := self._miscounted(key, reply, at)):
+        if self.shared_keys.is_unknown(key, request, reply):
+            return None
+        if isinstance(reply, StatReply) and (
+            wrong := self._remembered(key, reply, at) or self._uncounted(key, reply, at)
+        ):
             return wrong
         if self._is_exact:
             self._asked[key] = at.until
@@ -128,6 +128,11 @@ class Records:
         if isinstance(request, Purge) and isinstance(reply, Status) and reply.ok:
             self._purged.add(key)
         return None
+
+    def forget(self, request: Request) -> None:
+        """Take it that anything may be where a request is about a record."""
+        self.shared_keys.forget(self._rules.key(request))
+        self._keep(self._rules.key(request), (ABSENT,))
 
     def _since_seen(self, key: bytes, request: Request, at: Window, *, is_whole: bool, changed: bool) -> None:
         """Note what may be why a record that was seen as it should be (`is_whole`) is seen otherwise later."""
@@ -167,9 +172,6 @@ class Records:
         """Follow a request that may count for every record."""
         self._listed = max(self._listed, at.until)
         self._only_read.clear()
-
-    def _miscounted(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
-        return self._remembered(key, reply, at) or self._uncounted(key, reply, at)
 
     def _remembered(self, key: bytes, reply: StatReply, at: Window) -> Disagreement | None:
         """Judge that a minute without requests shows none, where the server is alone on an exact clock."""

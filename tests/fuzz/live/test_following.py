@@ -1,0 +1,166 @@
+"""The model of the whole server follows live plays: pushes, the empty key, and what it must leave open."""
+
+from __future__ import annotations
+
+import pytest
+
+from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
+from wireproof.fuzz.live.canaries import with_fresh_canaries
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_target import SimulatedTarget
+from wireproof.fuzz.live.token_substitution import placeholder
+from wireproof.fuzz.live.turns import SETTLE, in_turn
+from wireproof.fuzz.script import Script
+from wireproof.protocols import Request
+from wireproof.protocols.namechan import requests as namechan
+from wireproof.protocols.namechan.enums import Replay
+from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
+from wireproof.protocols.psrt.requests import Publish as PsrtPublish
+from wireproof.protocols.psrt.requests import Subscribe as PsrtSubscribe
+from wireproof.protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Subscribe, Unsubscribe
+from wireproof.protocols.throttr.requests import Set as SetBuffer
+
+THROTTR = FuzzContext("throttr", "7.3.2", "uint16")
+PSRT = FuzzContext("psrt", "1", "standard")
+NAMECHAN = FuzzContext("namechan", "1", "standard")
+CHANNEL, KEY = b"~00000001~c", b"~00000002~k"
+
+
+def asked(context: FuzzContext, name: str, *requests: Request) -> Script:
+    return tuple(Write(name, context.encode(one)) for one in requests)
+
+
+def pushed(*more: Request) -> Script:
+    """Return a script in which `a` and `b` subscribe and `p` publishes, one after the other."""
+    steps = (Open("a"), *asked(THROTTR, "a", Subscribe(CHANNEL)), Open("b"), *asked(THROTTR, "b", Subscribe(CHANNEL)))
+    return in_turn((*steps, Open("p"), *asked(THROTTR, "p", Publish(CHANNEL, b"~00000003~"), *more)))
+
+
+def psrt_clients() -> Script:
+    steps: Script = ()
+    for control, data in ("ad", "be"):
+        steps += (Open(control), *asked(PSRT, control, Greeting(0)), Read(control, 0.02))
+        steps += (*asked(PSRT, control, Login(b"", b"")), Read(control, 0.02), Open(data, "data"))
+        steps += (*asked(PSRT, data, DataGreeting(0)), Read(data, 0.02))
+        steps += asked(PSRT, data, Attach(placeholder(control, 32), 255))
+        steps += (Read(data, 0.02), *asked(PSRT, control, PsrtSubscribe(b"t")))
+    return in_turn((*steps, *asked(PSRT, "a", PsrtPublish(7, b"t", b"m"))))
+
+
+def namechan_clients() -> Script:
+    topic = CHANNEL
+    made = namechan.HookCreate(topic, 0, 0, 0)
+    steps: Script = (Open("h", "hook", listener="hook"), *asked(NAMECHAN, "h", made))
+    for name in "ab":
+        begun = (namechan.Version(1), namechan.Connect(1, b"w"), namechan.Subscribe(topic, Replay.FROM_CURRENT))
+        steps += (Open(name), *asked(NAMECHAN, name, *begun))
+    return in_turn((*steps, *asked(NAMECHAN, "h", namechan.HookPublish(topic, b"body"))))
+
+
+def reports(context: FuzzContext, script: Script, mutant: str | None = None) -> list[tuple[str, str | None]]:
+    return [(one.oracle, one.clause) for one in judged(simulated(context, with_fresh_canaries(script), mutant))]
+
+
+@pytest.mark.parametrize(
+    ("context", "script", "mutant", "clause"),
+    [
+        (THROTTR, pushed(), "push-to-nobody", "THR-PUSH-4"),
+        (THROTTR, pushed(), "push-not-to-the-latest", "THR-PUSH-4"),
+        (PSRT, psrt_clients(), "push-to-the-first-only", "PSRT-MESSAGE-8"),
+        (NAMECHAN, namechan_clients(), "broadcast-to-one", "NCH-BROADCAST-1"),
+    ],
+)
+def test_a_push_that_does_not_come_is_reported(context: FuzzContext, script: Script, mutant: str, clause: str) -> None:
+    assert reports(context, script) == []
+    assert reports(context, script, mutant) == [("every push arrives", clause)]
+
+
+def test_a_push_that_nobody_is_due_is_reported() -> None:
+    other = in_turn((Open("c"), *asked(THROTTR, "c", Subscribe(CHANNEL + b"other")), *pushed()))
+
+    assert reports(THROTTR, other) == []
+    assert reports(THROTTR, other, "push-to-whoever-subscribed") == [("pushes agree with the model", "THR-PUSH-5")]
+    assert reports(THROTTR, pushed(), "push-twice") == [("pushes agree with the model", "THR-PUSH-6")]
+
+
+def test_who_has_unsubscribed_or_left_is_due_nothing() -> None:
+    gone = (*pushed(), *asked(THROTTR, "a", Unsubscribe(CHANNEL)), Shut("b", "close"))
+
+    assert reports(THROTTR, in_turn((*gone, *asked(THROTTR, "p", Publish(CHANNEL, b"~00000004~"))))) == []
+
+
+def test_what_is_asked_at_once_on_two_connections_is_not_judged() -> None:
+    steps = (
+        Open("a"),
+        Open("p"),
+        *asked(THROTTR, "a", Subscribe(CHANNEL)),
+        *asked(THROTTR, "p", Publish(CHANNEL, b"x")),
+    )
+
+    assert reports(THROTTR, steps, "push-to-nobody") == []
+
+
+def test_a_reader_that_does_not_read_is_not_judged() -> None:
+    steps = tuple(Open("a", unread=True) if step == Open("a") else step for step in pushed())
+
+    assert reports(THROTTR, steps, "push-to-nobody") == []
+
+
+def test_the_empty_key_is_judged_once_an_answer_has_shown_what_it_holds() -> None:
+    known = (Open("a"), *asked(THROTTR, "a", Purge(b""), Insert(300, 4, 60, b""), Query(b"")))
+    unknown = (Open("a"), *asked(THROTTR, "a", Query(b""), Get(b"")))
+
+    assert reports(THROTTR, known) == reports(THROTTR, unknown) == []
+    assert [one for one, _ in reports(THROTTR, known, "quota-low-byte")] == ["answers agree with the model"]
+    live = SimulatedTarget(THROTTR)
+    live.play((Open("a"), *asked(THROTTR, "a", SetBuffer(4, 60, b"", b"of an earlier play"))), patience=1.0)
+    assert list(judged(live.play(unknown, patience=1.0))) == []
+
+
+def test_what_lies_behind_a_push_that_is_known_to_be_lost_is_found() -> None:
+    script = pushed(Insert(300, 4, 60, KEY), Query(KEY))
+    context = FuzzContext("throttr", "7.3.2", "uint16")
+    context.known.add(("every push arrives", "push missing"))
+
+    assert reports(context, script, "push-to-nobody") == []
+    context.known.clear()
+    assert reports(context, script, "push-to-nobody") == [("every push arrives", "THR-PUSH-4")]
+
+
+def test_a_model_goes_on_behind_an_answer_that_is_known_to_be_wrong() -> None:
+    context = FuzzContext("throttr", "7.3.2", "uint16")
+    wrong = (*asked(context, "p", Insert(300, 4, 60, b""), Query(b"")), SETTLE)
+    script = (*pushed(), *wrong, *asked(context, "p", Publish(CHANNEL, b"~00000005~")))
+    (found,) = judged(simulated(context, with_fresh_canaries(script), "quota-low-byte"))
+    context.known.add(found.key)
+
+    assert list(judged(simulated(context, with_fresh_canaries(script), "quota-low-byte"))) == []
+    trace = simulated(context, with_fresh_canaries(script), "quota-low-byte").trace
+    assert trace.follower is not None  # type: ignore[attr-defined]
+    assert not trace.follower.has_stopped  # type: ignore[attr-defined]
+
+
+def test_scripts_in_turn_settle_before_another_connection_goes_on() -> None:
+    script = (
+        Open("a"),
+        Write("a", b"1"),
+        Write("a", b"2"),
+        Open("b"),
+        Write("b", b"3"),
+        Sleep(0.1),
+        Shut("a", "close"),
+    )
+    settled = (Open("a"), Write("a", b"1"), Write("a", b"2"), SETTLE, Open("b"), Write("b", b"3"), SETTLE, *script[5:])
+
+    assert in_turn(script) == settled
+    assert in_turn(settled) == settled
+
+
+def test_names_of_cases_are_those_of_one_play() -> None:
+    script = (Write("a", b"v-0123ab-k v-0123"), Write("a", b"ab-k"))
+    first, second = (b"".join(step.data for step in with_fresh_canaries(script)) for _ in range(2))  # type: ignore[union-attr]
+
+    assert first != second
+    assert first[:10] == first[11:]
