@@ -4,48 +4,27 @@ from __future__ import annotations
 
 from wireproof.protocols.messages import Message
 from wireproof.protocols.tmqp.enums import QueueStatus, ResultCode
+from wireproof.protocols.tmqp.frames import RequestFrame
+from wireproof.protocols.tmqp.profiles import OPERATIONS
 from wireproof.protocols.tmqp.replies import Confirmation, DirectMessage, Notification, QueueMessage, Response
-from wireproof.reference_server.tmqp.oracle.expected import Body, Expected, Headers, Made, Refusal, Shape
+from wireproof.protocols.tmqp.requests import (
+    ClearQueue,
+    CreateChannel,
+    ListConsumers,
+    ListNodes,
+    Operation,
+    Produce,
+    Respond,
+    Route,
+    SendDirect,
+    Subscribe,
+)
+from wireproof.reference_server.tmqp.oracle.differing import DESTROYED, clause_of_field, clause_of_refusal
+from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
 from wireproof.reference_server.tmqp.oracle.world import Line, ModelQueue, World
 
-__all__ = ["broken_clause"]
+__all__ = ["asked_clause", "broken_clause", "is_no_member", "is_refused", "missing_clause"]
 
-OF_FIELDS = {
-    **{("MESSAGE", name): "TMQP-MESSAGE-1" for name in ("id", "target", "content_type", "headers", "payload")},
-    ("MESSAGE", "source"): "TMQP-MESSAGE-2",
-    ("MESSAGE", "one_delivery"): "TMQP-MESSAGE-3",
-    ("MESSAGE", "pending_ack"): "TMQP-MESSAGE-4",
-    ("MESSAGE", "pending_response"): "TMQP-PRODUCE-6",
-    ("MESSAGE", "ttl"): "TMQP-TTL-2",
-    ("DIRECT", "source"): "TMQP-SOURCE-1",
-    ("DIRECT", "target"): "TMQP-SEND_DIRECT-2",
-    ("DIRECT", "ttl"): "TMQP-TTL-2",
-    ("DIRECT", "headers"): "TMQP-HEADER-3",
-    ("RESPONSE", "source"): "TMQP-RESPONSE-1",
-    ("RESPONSE", "target"): "TMQP-RESPONSE-2",
-    ("RESPONSE", "one_delivery"): "TMQP-RESPONSE-8",
-    ("RESPONSE", "high_priority"): "TMQP-RESPONSE-8",
-    ("NOTIFICATION", "target"): "TMQP-NOTIFICATION-1",
-    ("NOTIFICATION", "content_type"): "TMQP-NOTIFICATION-1",
-}
-"""Message and field -> the clause that fixes it, where that is another than what the message is expected by."""
-OF_MEMBERS = {
-    **dict.fromkeys(("Messages", "PriorityMessages", "Status"), "TMQP-QUEUE_INFO-3"),
-    **dict.fromkeys(("ReceivedMessages", "SentMessages", "Deliveries", "Acks", "NegativeAcks"), "TMQP-QUEUE_INFO-5"),
-    "TimeoutMessages": "TMQP-QUEUE_INFO-6",
-    **dict.fromkeys(("ActiveClients", "Queues"), "TMQP-CHANNEL_INFO-3"),
-}
-"""Member of QUEUE_INFORMATION and CHANNEL_INFORMATION -> the clause that fixes it."""
-OF_HEADERS = {
-    b"request-id": "TMQP-PULL-3",
-    b"index": "TMQP-PULL-3",
-    b"priority-messages": "TMQP-PULL-14",
-    b"messages": "TMQP-PULL-14",
-}
-"""Header of what is pulled, in lower case -> the clause that fixes it; Count differs by profile."""
-INFORMED = ("TMQP-QUEUE_INFO-1", "TMQP-CHANNEL_INFO-1")
-PULLED = "TMQP-PULL-"
-"""Begins the clauses of what a pull is answered: they fix its headers, too."""
 IDENTITY = {"MESSAGE": ("id", "payload"), "NOTIFICATION": ("source",), "DIRECT": ("id", "payload")}
 """Message -> the fields by which it is known which one it is: it is another one where all of them differ."""
 
@@ -62,10 +41,17 @@ OF_EVENTS = {
     b"MessageProduced": "TMQP-NOTIFICATION-6",
 }
 """Event -> the clause that says what it is told of."""
+OF_REQUESTS = {
+    ClearQueue: "TMQP-DELETE_QUEUE-3",
+    ListConsumers: "TMQP-CHANNEL_INFO-5",
+    ListNodes: "TMQP-NODE-1",
+    Operation: "",
+}
+"""Request -> the clause that says what it does, where its group has none."""
 MESSAGE_ORDER = "TMQP-MESSAGE-5"
 OPERATION = "TMQP-RESPONSE-4"
 """Of the acknowledgement of a server operation, which need not come where a response answers it, too (E11)."""
-TAKEN = "TMQP-PRODUCE-1"
+BOTH = "TMQP-RESPONSE-7"
 SILENT = {
     QueueStatus.PULL: "TMQP-PULL-1",
     QueueStatus.PAUSED: "TMQP-PAUSED-1",
@@ -87,14 +73,48 @@ def broken_clause(world: World, line: Line, message: Message) -> str | None:
         for shape in one.shapes:
             if type(message) is shape.kind and _is_alike(shape, message):
                 wrong = shape.differing(message)
-                found.append((len(wrong), _of_field(world, one, shape, message, wrong[0]) if wrong else MESSAGE_ORDER))
+                clause = clause_of_field(world, line, one, shape, message, wrong[0]) if wrong else MESSAGE_ORDER
+                found.append((len(wrong), clause))
     if found:
         return min(found, key=lambda one: one[0])[1]
     id_ = getattr(message, "id", None)
     like = next((one for one in certain if id_ and any(_has_id(shape, id_) for shape in one.shapes)), None)
-    if like is None:
+    if like is None or isinstance(message, DirectMessage):
         return _forbidding(world, line, message)
-    return TAKEN if like.queue is not None and _is_refusal(message) else like.clause
+    if like.queue is not None and isinstance(message, Response) and _is_refusal(message):
+        return clause_of_refusal(world, line, message.id, message.content_type)
+    return like.clause
+
+
+def missing_clause(line: Line, one: Expected) -> str:
+    """Return the clause that is broken where a message does not come that must."""
+    shape, wanted = one.shapes[0], one.shapes[0].fields.get("id")
+    request = line.requests.get(wanted) if isinstance(wanted, bytes) and shape.kind is Response else None
+    if not isinstance(request, RequestFrame) or not isinstance(request, OPERATIONS):
+        return one.clause
+    is_open = any(other.clause == OPERATION and _has_id(other.shapes[0], request.id) for other in line.due)
+    return BOTH if request.pending_response and request.pending_ack and not is_open else one.clause
+
+
+def asked_clause(request: RequestFrame, takes_options: bool) -> str:
+    """Return the clause that is broken where a request leads to no answer to the ping after it; nothing if none is."""
+    if isinstance(request, CreateChannel) and request.payload:
+        return f"TMQP-CREATE_CHANNEL-{6 if takes_options else 10}"
+    return OF_REQUESTS.get(type(request), f"TMQP-{request.NAME}-1")
+
+
+def is_no_member(world: World, line: Line, message: Message) -> bool:
+    """Say whether a message of a queue came to a client that is no member of its channel, and did not pull it."""
+    if not isinstance(message, QueueMessage) or any(one.name.lower() == b"request-id" for one in message.headers):
+        return False
+    channel = world.channel(message.target)
+    return channel is not None and line.client not in channel.members
+
+
+def is_refused(one: Expected, message: Message) -> bool:
+    """Say whether the server says that it did not do what leads to a message."""
+    id_ = getattr(message, "id", b"")
+    return bool(id_) and _is_refusal(message) and any(_has_id(shape, id_) for shape in one.shapes)
 
 
 def _is_refusal(message: Message) -> bool:
@@ -114,25 +134,13 @@ def _has_id(shape: Shape, id_: bytes) -> bool:
     return id_ == (wanted.value if isinstance(wanted, Made) else wanted)
 
 
-def _of_field(world: World, one: Expected, shape: Shape, message: Message, name: str) -> str:
-    """Return the clause about the first field in which a message differs from what was expected."""
-    wanted, got = shape.fields[name], getattr(message, name)
-    if name == "payload" and isinstance(wanted, Body) and one.clause in INFORMED:
-        return OF_MEMBERS.get(wanted.first_differing(got), one.clause)
-    if name == "headers" and isinstance(wanted, Headers) and one.clause.startswith(PULLED):
-        header = wanted.first_differing(got)
-        count = "TMQP-PULL-4" if world.rules.counts_what_there_is else "TMQP-PULL-5"
-        return count if header == b"count" else OF_HEADERS.get(header, one.clause)
-    if isinstance(wanted, Refusal) and not wanted.fails and one.queue is not None:
-        return TAKEN
-    return one.of_fields.get(name) or OF_FIELDS.get((message.NAME, name), one.clause)
-
-
 def _forbidding(world: World, line: Line, message: Message) -> str | None:
     """Return the clause that a message breaks which is like nothing that was to come; None where none is known."""
     if isinstance(message, Notification):
+        if message.source not in OF_EVENTS:
+            return "TMQP-NOTIFICATION-1"
         is_told = any(one[0][0] == message.source and one[1] is line.client for one in world.subscriptions)
-        return OF_EVENTS.get(message.source, "TMQP-EVENT-2") if is_told else "TMQP-EVENT-2"
+        return OF_EVENTS[message.source] if is_told else "TMQP-EVENT-2"
     if isinstance(message, QueueMessage):
         return _of_message(world, line, message)
     if isinstance(message, DirectMessage):
@@ -144,7 +152,30 @@ def _forbidding(world: World, line: Line, message: Message) -> str | None:
         if any(one.clause == OPERATION and _has_id(shape, message.id) for one in line.due for shape in one.shapes):
             return OPERATION
         return "TMQP-PRODUCE-7" if world.rules.acknowledges_when_asked else "TMQP-PRODUCE-8"
-    return None
+    return _of_response(world, line, message) if isinstance(message, Response) else None
+
+
+def _of_response(world: World, line: Line, message: Response) -> str | None:
+    """Return what forbids a response: that nobody asked, or that it was asked for otherwise."""
+    request = line.requests.get(message.id)
+    if message.source:
+        return "TMQP-RESPOND-1"
+    if isinstance(request, OPERATIONS):
+        if request.pending_response or not (request.pending_ack or world.rules.answers_as_asked):
+            return None if request.pending_response else "TMQP-RESPONSE-6"
+        alone = 4 if world.rules.answers_as_asked else 5
+        return f"TMQP-RESPONSE-{alone if request.pending_ack else 6}"
+    if isinstance(request, Produce):
+        return clause_of_refusal(world, line, message.id, message.content_type)
+    if isinstance(request, Respond):
+        return "TMQP-RESPOND-2"
+    if isinstance(request, SendDirect):
+        meant = [one for one in world.clients if request.target in (b"@name:" + one.name, b"@type:" + one.type)]
+        nobody = 6 if world.rules.reports_unknown_clients else 4
+        return f"TMQP-SEND_DIRECT-{2 if meant else 1 if world.client(request.target) else nobody}"
+    if isinstance(request, Subscribe):
+        return "TMQP-EVENT-1"
+    return "TMQP-ROUTE-5" if isinstance(request, Route) else "TMQP-RESPONSE-1"
 
 
 def _of_message(world: World, line: Line, message: QueueMessage) -> str | None:
@@ -153,7 +184,7 @@ def _of_message(world: World, line: Line, message: QueueMessage) -> str | None:
         return None
     channel = world.channel(message.target)
     if channel is None:
-        return "TMQP-DELETE_CHANNEL-1"
+        return DESTROYED if message.target.lower() in world.destroyed else "TMQP-DELETE_CHANNEL-1"
     queue = channel.queues.get(message.content_type)
     if queue is None:
         return "TMQP-DELETE_QUEUE-1"

@@ -134,14 +134,10 @@ class Body:
 
     def holds(self, found: Mapping[str, object]) -> bool:
         """Say whether an object has the members."""
-        return not any(self._differing(found))
+        return not any(self.differing(found))
 
-    def first_differing(self, got: object) -> str:
-        """Return the first member that differs; nothing where it is no object."""
-        found = _read(got)
-        return next(self._differing(found), "") if isinstance(found, dict) else ""
-
-    def _differing(self, found: Mapping[str, object]) -> Iterator[str]:
+    def differing(self, found: Mapping[str, object]) -> Iterator[str]:
+        """Yield the members in which an object differs."""
         for name, wanted in self.members.items():
             if name not in found or not _is_like(wanted, found[name]):
                 yield name

@@ -16,11 +16,17 @@ from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.enums import VERSION, ResultCode
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Notification, Pong, ProtocolReply, Welcome
-from wireproof.protocols.tmqp.requests import Hello, Operation, Ping, Protocol, Pull, Terminate
+from wireproof.protocols.tmqp.requests import Hello, Ping, Protocol, Pull, Terminate
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.tmqp.options import OPTIONS
-from wireproof.reference_server.tmqp.oracle.broken import broken_clause
+from wireproof.reference_server.tmqp.oracle.broken import (
+    asked_clause,
+    broken_clause,
+    is_no_member,
+    is_refused,
+    missing_clause,
+)
 from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
 from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
 from wireproof.reference_server.tmqp.oracle.notices import OF_SERVERS, Notices
@@ -124,6 +130,7 @@ class DocumentModel:
             return
         client.is_gone = True
         world.clients.remove(client)
+        world.former_ids.add(client.id.value or b"")
         world.subscriptions = [one for one in world.subscriptions if one[1] is not client]
         for channel in list(world.channels.values()):
             if client in channel.members:
@@ -182,17 +189,18 @@ class DocumentModel:
             return None
 
     def _asked(self, line: Line, request: RequestFrame) -> None:
-        client = line.client
+        client, world = line.client, self._world
         assert client is not None
         if request.source and request.source != client.id.value:
             self._end(line, "it named a source that is not its own")
         elif isinstance(request, Terminate):
             self._end(line, "it terminated")
         elif type(request) in self._handlers:
-            line.asked = f"TMQP-{request.NAME}-1" if type(request) is not Operation else ""
-            if not request.id and self._world.rules.gives_ids:
-                self._world.is_lost |= isinstance(request, Pull)  # its id would be within headers
-                request = replace(request, id=Made(taken=self._world.ids), pending_response=0)
+            line.asked = asked_clause(request, world.rules.keeps_after_options)
+            line.requests[request.id] = request
+            if not request.id and world.rules.gives_ids:
+                world.is_lost |= isinstance(request, Pull)  # its id would be within headers
+                request = replace(request, id=Made(taken=world.ids), pending_response=0)
             self._handlers[type(request)](client, request)
 
     def _hello(self, line: Line, request: Hello) -> None:
@@ -268,20 +276,26 @@ class DocumentModel:
     def due_clause(self, connection: str) -> str:
         """Return the clause of the first message that must still arrive."""
         found = self._next(connection)
-        return "TMQP-MESSAGE-1" if found is None else found.clause
+        if found is None:
+            return "TMQP-MESSAGE-1"
+        for line in self._lines.values():
+            for message in line.surplus:  # what came instead says more than that it does not come
+                if is_refused(found, message) and (clause := broken_clause(self._world, line, message)):
+                    return clause
+        return missing_clause(self._lines[connection], found)
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge what came: return a message that nothing explains."""
         if self._world.is_lost:
             return None
-        for line in self._lines.values():
-            if line.surplus:
-                message = line.surplus[0]
-                due = self.due_message(line.name)
-                wanted = f"; expected {due}" if due else ""
-                clause = broken_clause(self._world, line, message)
-                return Disagreement(f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", clause)
-        return None
+        wrong = [(line, line.surplus[0]) for line in self._lines.values() if line.surplus]
+        if not wrong:
+            return None
+        line, message = next((one for one in wrong if is_no_member(self._world, *one)), wrong[0])
+        due = self.due_message(line.name)
+        wanted = f"; expected {due}" if due else ""
+        clause = broken_clause(self._world, line, message)
+        return Disagreement(f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", clause)
 
     def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:
         """Judge that the server ended a connection."""

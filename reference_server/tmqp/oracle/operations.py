@@ -31,22 +31,12 @@ from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
 from wireproof.reference_server.tmqp.oracle.described import channel_body, options_of, queue_body
 from wireproof.reference_server.tmqp.oracle.expected import FAILS, Body, Refusal, Rows, Shape, as_text
 from wireproof.reference_server.tmqp.oracle.notices import Notices
+from wireproof.reference_server.tmqp.oracle.reading import first_header, is_name, number_in, passes
 from wireproof.reference_server.tmqp.oracle.world import ModelChannel, ModelClient, ModelQueue, Options, World
 
-__all__ = ["ModelOperations", "answer", "first_header", "number_in"]
+__all__ = ["ModelOperations", "answer"]
 
 NAME_REFUSED = frozenset({ResultCode.BAD_REQUEST, ResultCode.UNACCEPTABLE})
-
-
-def first_header(request: RequestFrame, name: bytes) -> bytes | None:
-    """Return the value of the first header of a name; None without one."""
-    return next((one.value for one in request.headers if one.name.lower() == name), None)
-
-
-def number_in(data: bytes | None, most: int = 0xFFFF) -> int | None:
-    """Return the decimal number that bytes are; None for what is none, or is more than `most`."""
-    digits = (data or b"").strip()
-    return int(digits) if digits.isdigit() and len(digits) < 10 and int(digits) <= most else None
 
 
 def answer(
@@ -76,22 +66,6 @@ def answer(
         headers = Refusal(fails=code != ResultCode.OK)
         only = is_certain and not request.pending_response
         world.expect(client, "TMQP-RESPONSE-4", Shape(Confirmation, {**common, "headers": headers}), is_certain=only)
-
-
-def is_name(name: bytes) -> bool:
-    """Say whether a channel may be called so (E27)."""
-    return bool(name) and not set(name) & set(b" ;@*")
-
-
-def passes(wanted: bytes, name: bytes) -> bool:
-    """Say whether a name passes a filter."""
-    inner = wanted.strip(b"*")
-    begins, ends = wanted[:1] == b"*", wanted[-1:] == b"*"
-    if not inner:
-        return not wanted or wanted == b"*" or begins
-    if begins and ends:
-        return inner.lower() in name.lower()
-    return name.endswith(inner) if begins else name.startswith(inner) if ends else inner.lower() == name.lower()
 
 
 Handler = Callable[[ModelClient, RequestFrame], None]
@@ -135,26 +109,36 @@ class ModelOperations:
         """Expect the answers to an operation; `clause` is the number of one within its group."""
         answer(self._world, client, request, code, f"TMQP-{request.NAME}-{clause}", payload, always=always)
 
-    def _wrong(self, client: ModelClient, request: RequestFrame, code: object) -> None:
+    def _wrong(self, client: ModelClient, request: RequestFrame, code: object, clause: str) -> None:
         """Expect the answer to what cannot be done; a release ends the connection instead (E27)."""
         if self._world.rules.answers_bad_requests:
-            self._expect_answer(client, request, code)
+            answer(self._world, client, request, code, clause)
         else:
             self._world.refuse(client, f"its {request.NAME} cannot be done")
 
     def _create_channel(self, client: ModelClient, request: RequestFrame) -> None:
         if not is_name(request.target):
-            self._wrong(client, request, NAME_REFUSED)
-        elif self._world.channel(request.target) is not None:
+            number = 4 if set(request.target) & set(b" ;") or not request.target else 5
+            self._wrong(client, request, NAME_REFUSED, f"TMQP-CREATE_CHANNEL-{number}")
+            return
+        made = options_of(self._world, self._codec, ChannelOptions, self._world.defaults, request)
+        channel = self._world.channel(request.target)
+        if channel is not None:
+            channel.mistaken += [(made[0], "TMQP-CREATE_CHANNEL-2")] if made and made[1] else []
             if self._world.rules.answers_duplicates:
                 self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
-        elif (made := options_of(self._world, self._codec, ChannelOptions, self._world.defaults, request)) is None:
-            self._wrong(client, request, FAILS)
+        elif made is None:
+            self._wrong(client, request, FAILS, "TMQP-CREATE_CHANNEL-7")
         else:
-            self._make_channel(request.target, *made)
+            channel = self._make_channel(request.target, *made)
+            channel.mistaken.append((self._world.defaults, f"TMQP-CREATE_CHANNEL-{self._of_profile(6, 10)}"))
             self._expect_answer(client, request, ResultCode.OK)
             if request.payload and not self._world.rules.keeps_after_options:
                 self._world.refuse(client, "it created a channel with options")
+
+    def _of_profile(self, document: int, release: int) -> int:
+        """Return the number of the clause of this profile, of two that differ in them."""
+        return document if self._world.rules.keeps_after_options else release
 
     def _make_channel(self, name: bytes, options: Options, given: set[str]) -> ModelChannel:
         channel = ModelChannel(name, options, given)
@@ -165,7 +149,7 @@ class ModelOperations:
     def _delete_channel(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=True)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, clause=2, always=True)
             return
         self._remove(channel)
         self._expect_answer(client, request, ResultCode.OK)
@@ -175,11 +159,14 @@ class ModelOperations:
             self._remove_queue(queue)
         channel.members.clear()
         del self._world.channels[channel.key]
+        self._world.removed.add((channel.key, None))
+        self._world.destroyed.discard(channel.key)
         self._notices.channel(b"ChannelRemoved", channel)
         self._world.forget(channel.key)
 
     def _remove_queue(self, queue: ModelQueue) -> None:
         del queue.channel.queues[queue.number]
+        self._world.removed.add((queue.channel.key, queue.number))
         self._notices.queue(b"QueueRemoved", queue)
         self._world.forget(queue.channel.key, queue.number)
 
@@ -204,13 +191,14 @@ class ModelOperations:
     def _channel_info(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=True)
+            self._expect_answer(client, request, ResultCode.NOT_FOUND, clause=2, always=True)
         else:
             self._expect_answer(client, request, ResultCode.OK, channel_body(self._world, channel))
 
     def _join(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
+            self._world.unjoined.add(request.target.lower())
             self._expect_answer(client, request, ResultCode.NOT_FOUND, clause=3)
             return
         limit = int(str(channel.options.get("ClientLimit", 0)))
@@ -222,6 +210,7 @@ class ModelOperations:
                 self._expect_answer(client, request, ResultCode.LIMIT_EXCEEDED, clause=4)
                 return
             channel.members.append(client)
+            channel.left.discard(client)
             channel.is_used = True
             self._notices.member(b"ClientJoined", channel, client)
             for queue in list(channel.queues.values()):
@@ -239,6 +228,7 @@ class ModelOperations:
     def leave(self, channel: ModelChannel, client: ModelClient) -> None:
         """Follow that a client is no member any more."""
         channel.members.remove(client)
+        channel.left.add(client)
         self._notices.member(b"ClientLeft", channel, client)
         self._world.settle(channel)
 
@@ -246,21 +236,26 @@ class ModelOperations:
         number, channel = number_in(first_header(request, b"queue-id")), self._world.channel(request.target)
         if first_header(request, b"queue-id") is None:
             self._without_id(client, request)
-        elif number is None or not is_name(request.target):
-            self._wrong(client, request, FAILS)
+            return
+        before = self._world.defaults if channel is None else channel.options
+        made = options_of(self._world, self._codec, QueueOptions, before, request)
+        if number is None or not is_name(request.target):
+            self._wrong(client, request, FAILS, "TMQP-CREATE_QUEUE-8")
         elif channel is not None and number in channel.queues:
+            channel.queues[number].mistaken += [(made[0], "TMQP-CREATE_QUEUE-2")] if made and made[1] else []
             self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
         elif channel is not None and not self._may_have(channel, number):
             if self._world.rules.answers_refused_queues:
-                self._expect_answer(client, request, FAILS)
+                self._expect_answer(client, request, FAILS, clause=6)
+        elif made is None:
+            self._wrong(client, request, FAILS, "TMQP-CREATE_QUEUE-8")
         else:
-            before = self._world.defaults if channel is None else channel.options
-            made = options_of(self._world, self._codec, QueueOptions, before, request)
-            if made is None:
-                self._wrong(client, request, FAILS)
-                return
             channel = channel or self._make_channel(request.target, dict(self._world.defaults), set())
             queue = channel.queues[number] = ModelQueue(channel, number, made[0], made[1] | channel.given)
+            named = {name: made[0][name] for name in made[1]}
+            queue.mistaken.append((before, "TMQP-CREATE_QUEUE-5"))
+            if self._world.rules.has_limits:
+                queue.mistaken.append(({**self._world.defaults, **named}, "TMQP-CREATE_QUEUE-9"))
             self._notices.queue(b"QueueCreated", queue)
             self._expect_answer(client, request, ResultCode.OK)
 
@@ -281,7 +276,7 @@ class ModelOperations:
         channel, number = self._world.channel(request.target), number_in(first_header(request, b"queue-id"))
         rules = self._world.rules
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=by_payload)
+            self._expect_missing(client, request, always=by_payload)
             return None
         if not by_payload and first_header(request, b"queue-id") is None and rules.makes_queue_without_id:
             self._without_id(client, request)
@@ -289,12 +284,17 @@ class ModelOperations:
         if by_payload and (number is None or not rules.reads_queue_id_header):
             number = int.from_bytes(request.payload[:2], "little") if len(request.payload) > 1 else None
         if number is None:
-            self._wrong(client, request, FAILS)
+            self._wrong(client, request, FAILS, f"TMQP-{request.NAME}-1")
             return None
         found = channel.queues.get(number)
         if found is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=by_payload)
+            self._expect_missing(client, request, always=by_payload)
         return found
+
+    def _expect_missing(self, client: ModelClient, request: RequestFrame, *, always: bool) -> None:
+        """Expect the answer to an operation about a queue that is not there."""
+        clause = "TMQP-DELETE_QUEUE-3" if isinstance(request, ClearQueue) else f"TMQP-{request.NAME}-2"
+        answer(self._world, client, request, ResultCode.NOT_FOUND, clause, always=always)
 
     def _update_queue(self, client: ModelClient, request: RequestFrame) -> None:
         queue = self._queue(client, request, by_payload=False)
@@ -307,9 +307,13 @@ class ModelOperations:
         before = queue.options if stays else queue.channel.options
         made = options_of(self._world, self._codec, QueueOptions, before, request)
         if made is None:
-            self._wrong(client, request, FAILS)
+            self._wrong(client, request, FAILS, "TMQP-CREATE_QUEUE-8")
             return
         was = queue.status
+        named = {name: made[0][name] for name in made[1]}
+        queue.mistaken.append((queue.options, "TMQP-UPDATE_QUEUE-1"))
+        others = queue.channel.options if stays else queue.options
+        queue.mistaken.append(({**others, **named}, f"TMQP-UPDATE_QUEUE-{4 if stays else 3}"))
         kept = {"MessageDeliveryHandler": queue.delivery} if stays else {}
         queue.options = {**made[0], **kept}
         queue.given = made[1] | (queue.given if stays else queue.channel.given)
@@ -338,7 +342,7 @@ class ModelOperations:
     def _list_queues(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._expect_answer(client, request, ResultCode.NOT_FOUND, always=True)
+            self._expect_missing(client, request, always=True)
         else:
             rows = [queue_body(self._world, one) for one in channel.queues.values()]
             self._expect_answer(client, request, ResultCode.OK, Rows("Id", rows, exact=True))

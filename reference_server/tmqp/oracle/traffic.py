@@ -13,7 +13,8 @@ from wireproof.protocols.tmqp.requests import Acknowledge, Produce, Pull, Respon
 from wireproof.reference_server.tmqp.oracle.deliveries import TRAVELLING, Deliveries
 from wireproof.reference_server.tmqp.oracle.expected import FAILS, Headers, Made, Refusal, Shape, Spelled
 from wireproof.reference_server.tmqp.oracle.notices import OF_CHANNELS, OF_QUEUES, OF_SERVERS, Notices
-from wireproof.reference_server.tmqp.oracle.operations import Handler, answer, first_header, number_in
+from wireproof.reference_server.tmqp.oracle.operations import Handler, answer
+from wireproof.reference_server.tmqp.oracle.reading import first_header, number_in
 from wireproof.reference_server.tmqp.oracle.world import Item, ModelClient, ModelQueue, World
 
 __all__ = ["Traffic"]
@@ -281,7 +282,9 @@ class Traffic:
             for name in ("ttl", *(() if kind is DirectMessage else FLAGS)):
                 del fields[name]
         for one in receivers:
-            self._world.expect(one, clause, Shape(kind, fields), is_certain=certain, of_fields=of_fields)
+            to_itself = kind is DirectMessage and one is client and request.target == client.id.value
+            its = "TMQP-SEND_DIRECT-5" if to_itself else clause
+            self._world.expect(one, its, Shape(kind, fields), is_certain=certain, of_fields=of_fields)
 
     def _send_direct(self, client: ModelClient, request: RequestFrame) -> None:
         target, world = request.target, self._world
@@ -323,7 +326,7 @@ class Traffic:
             found = number_in(first_header(request, b"queue-id")) if name in OF_QUEUES else 0
             is_there = name not in OF_QUEUES or (channel is not None and found in channel.queues)
             if channel is None or found is None or not (is_there or world.rules.keeps_subscriptions):
-                clause = "TMQP-EVENT-3" if is_there else "TMQP-EVENT-8"
+                clause = "TMQP-EVENT-3" if is_there or world.rules.keeps_subscriptions else "TMQP-EVENT-8"
                 answer(world, client, request, FAILS, clause, always=True)
                 return
             key, number = channel.key, found

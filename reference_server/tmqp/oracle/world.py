@@ -23,6 +23,9 @@ CHECKED = 10**9
 Options = dict[str, object]
 """The options of a queue or channel, by their names in JSON; times in ms."""
 
+Mistaken = tuple[Options, str]
+"""Options that something would have by a mistake, and the clause that it breaks."""
+
 
 @dataclass(eq=False)
 class Line:
@@ -45,6 +48,8 @@ class Line:
     surplus: list[Message] = field(default_factory=list)
     loose: set[bytes] = field(default_factory=set)
     """Ids of requests whose answers are free."""
+    requests: dict[bytes, RequestFrame] = field(default_factory=dict)
+    """Id -> the last request of the client that had it."""
 
     def expect(self, wanted: Expected) -> None:
         """Expect a message; one that came before it was expected counts."""
@@ -143,6 +148,8 @@ class ModelQueue:
     counts: Counter[str] = field(default_factory=Counter)
     is_vague: bool = False
     """What it holds is uncertain: nothing about it is judged."""
+    mistaken: list[Mistaken] = field(default_factory=list)
+    """Options that it would have if something had been done wrongly; the last one counts first."""
 
     @property
     def status(self) -> QueueStatus:
@@ -182,6 +189,10 @@ class ModelChannel:
     """Whether it has had a member or a stored message."""
     again: set[ModelClient] = field(default_factory=set)
     """Who joined once more while it was a member."""
+    left: set[ModelClient] = field(default_factory=set)
+    """Who was a member, and left or ended."""
+    mistaken: list[Mistaken] = field(default_factory=list)
+    """As of a queue."""
 
     @property
     def key(self) -> bytes:
@@ -213,6 +224,14 @@ class World:
     subscriptions: list[tuple[Key, ModelClient]] = field(default_factory=list)
     most_subscriptions: int | None = None
     """Those that a client may have; None where none has as many."""
+    former_ids: set[bytes] = field(default_factory=set)
+    """Ids of clients that have ended."""
+    removed: set[tuple[bytes, int | None]] = field(default_factory=set)
+    """Channels, in lower case, that were removed, and queues of them by their numbers."""
+    destroyed: set[bytes] = field(default_factory=set)
+    """Those of them that went because they were empty (DestroyWhenEmpty)."""
+    unjoined: set[bytes] = field(default_factory=set)
+    """Channels, in lower case, that somebody wanted to join while they were not there."""
     ids: set[bytes] = field(default_factory=set)
     """Ids of messages that were sent, or made by the server: it makes each once."""
     remove: Callable[[ModelChannel], None] | None = None
@@ -259,6 +278,7 @@ class World:
             self.is_lost = True
         elif self.remove is not None and not any(one.stored for one in queues):
             self.remove(channel)
+            self.destroyed.add(channel.key)
 
     def after(self, ms: int, since: int | None = None) -> tuple[int, int]:
         """Return when a time of `ms` is over that began at `since`, now by default: not before, and at the latest."""
