@@ -18,7 +18,7 @@ from wireproof.conformance.suite.pattern_types import (
     PatternTimes,
     RowPattern,
 )
-from wireproof.conformance.suite.sdk_steps import AskStep, CloseStep, ResetStep, ScriptedMessage
+from wireproof.conformance.suite.sdk_steps import AskStep, ScriptedMessage
 from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.steps import (
     AnyStep,
@@ -97,47 +97,6 @@ def _walked(spec: object) -> Iterator[msgspec.Struct]:
 def _has(spec: object, kinds: tuple[type, ...]) -> bool:
     """Say whether anything in `spec`, however deep, is of these types."""
     return any(isinstance(one, kinds) for one in parts(spec))
-
-
-def ends_connections(case: Case, how: str) -> bool:
-    """Say whether a case for SDKs ends a connection while the SDK waits for an answer; `how`: "close" or "reset"."""
-    return any(_ends(one, how) for one in parts(case.script))
-
-
-def _ends(step: msgspec.Struct, how: str) -> bool:
-    if getattr(step, "fails", None) is None:
-        return False
-    if isinstance(step, CloseStep if how == "close" else ResetStep):
-        return True
-    return any(isinstance(one, ScriptedMessage) and one.name == how for one in parts(step))
-
-
-def asked_in_turn(case: Case) -> tuple[str, ...]:
-    """Return the requests of a case for SDKs that asks for one after the other, each answered whole; else nothing."""
-    names: list[str] = []
-    for one in case.script:
-        if not isinstance(one, AskStep) or len(one.ask) != 1 or one.fails is not None or one.refused:
-            return ()
-        if one.cut != "whole" or not all(isinstance(each, ScriptedMessage) for each in one.answer or ()):
-            return ()
-        names += [part.name for part in parts(one.ask) if isinstance(part, ScriptedMessage)][:1]
-    return tuple(names)
-
-
-def pushes(case: Case) -> bool:
-    """Say whether a case for SDKs pushes a message that they must report."""
-    return any(
-        isinstance(part, ScriptedMessage) and part.name == "push"
-        for step in case.script
-        if getattr(step, "events", None) != "any"
-        for part in parts(step)
-    )
-
-
-def breadth(case: Case) -> int:
-    """Return for how many different requests a case for SDKs asks."""
-    asked = tuple(one.ask for one in parts(case.script) if isinstance(one, AskStep))
-    return len({one.name for one in parts(asked) if isinstance(one, ScriptedMessage)})
 
 
 def waits(case: Case) -> bool:

@@ -36,7 +36,6 @@ from wireproof.conformance.verdict.record_facts import (
     place_of,
     plain,
     process_of,
-    shared_keys,
     signature,
     size_of,
 )
@@ -171,7 +170,7 @@ class _Grouping:
         held: dict[tuple[object, ...], int] = {}
         of_sdk = SdkKeys(records)
         for one in records:
-            for key in of_sdk.of(one) or shared_keys(one):
+            for key in of_sdk.of(one):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, Group] = {}
         for one in sorted(records, key=size_of):

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.verdict.record_facts import asked_in, extra_of, is_lost, place_of, plain
+from wireproof.conformance.verdict.record_facts import asked_in, extra_of, is_lost, place_of, plain, shared_keys
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
-__all__ = ["SdkKeys", "is_connecting", "shown_as_played", "with_spoiled"]
+__all__ = ["RIGHT_AFTER", "SdkKeys", "is_connecting", "shown_as_played", "with_spoiled"]
 
 ALWAYS = re.compile(r"(?![0-9a-f… ]+$|.*[{\d])[^\d]+")
 """What is expected of every request alike: no bytes, no values."""
@@ -26,6 +26,9 @@ MOST_SPOIL = 3
 UNREPORTED = "the event message"
 NONE = "none in "
 A_RESULT, AN_ERROR = "the result ", "the error "
+SENT = " (the server sent "
+RIGHT_AFTER = "; it was asked right after "
+"""What is said of an answer that went wrong after another one only."""
 DIFFER, REPORTS = "they differ at byte", "then it reports "
 CONNECTED = "a connection"
 SWAPPED = "swapped"
@@ -55,15 +58,27 @@ def with_spoiled(records: Sequence[Record]) -> list[Record]:
 
 
 def _without_false_spoils(records: Sequence[Record]) -> list[Record]:
-    """Return the records; an answer that goes wrong where nothing else was asked for was spoilt by no other."""
-    alone = {extra_of(one).get("reply_to") for one in records if _asks_alone(one) and one["verdict"] in GOES_WRONG}
+    """Return the records; an answer that goes wrong where nothing else was asked for was spoilt by no other.
+
+    Where it is right in other cases, it must go wrong in the same way: cases send answers that are wrong on purpose.
+    """
+    alone = [one for one in records if _asks_alone(one) and one["verdict"] in GOES_WRONG]
+    works = {extra_of(one).get("reply_to") for one in records if "works" in extra_of(one)}
+    always = {extra_of(one).get("reply_to") for one in alone} - works
+    alike = set(map(_manner, alone))
     found = []
     for one in records:
         extra = extra_of(one)
-        if "spoils" in extra and extra.get("reply_to") in alone:
+        if "spoils" in extra and (extra.get("reply_to") in always or _manner(one) in alike):
             one = {**one, "extra": {name: value for name, value in extra.items() if name != "spoils"}}
         found.append(one)
     return found
+
+
+def _manner(record: Record) -> Key:
+    """Return where a play of an SDK stopped, and how, without what differs from play to play."""
+    expected = str(record["expected"]).partition(SENT)[0]
+    return place_of(record), plain(expected), plain(str(record["got"]).partition(RIGHT_AFTER)[0])
 
 
 def _asks_alone(record: Record) -> bool:
@@ -89,31 +104,41 @@ class SdkKeys:
         found = [one for one in records if one.get("role") == "client"]
         self._swapped = _swapped(found)
         self._disturbed = _disturbers([one for one in found if one.get("record_id", "") not in self._swapped])
+        self._streams = {one["blamed"] for one in found if self._disturbed.get(one.get("record_id", "")) == ANY}
+        """The clauses that are broken by an SDK that reads no stream of answers."""
+        self._cut = {one["blamed"] for one in found if "cut" in extra_of(one)}
+        """The clauses that are broken where answers come in pieces."""
         self._opened = {_error_of(one): place_of(one) for one in found if _is_opening(one)}
         self._unsent = {_error_of(one): str(extra_of(one)["reply_to"]) for one in found if _is_unsent(one)}
 
     def of(self, record: Record) -> Sequence[Key]:
-        """Return what a failure or hang shares with others of its cause; nothing where no rule is its own."""
+        """Return what a failure or hang shares with others of its cause."""
         if record.get("role") != "client":
-            return ()
+            return shared_keys(record)
+        if known := _keys_of_a_kind(record):
+            return known
         extra = extra_of(record)
-        if is_lost(record):
-            return [("lost", record["verdict"] == Verdict.HANG or plain(record["got"]))]
-        for name in ("misread", "spoils", INTERLEAVED):
-            if extra.get(name):
-                return [(name, extra[name])]
+        in_stream: Sequence[Key] = [("behind", ANY)] if self._is_of_a_stream(record) else []
         if record.get("record_id", "") in self._swapped:
-            return [(SWAPPED,)]
+            return [(SWAPPED,), *in_stream]
+        if in_stream:
+            return in_stream
         if is_connecting(record):
             error = plain(record["got"])
             return [("sent", *opened) if (opened := self._opened.get(error)) else ("connects", error)]
         if (disturber := self._disturbed.get(record.get("record_id", ""))) is not None:
             return [("behind", disturber)]
+        pieces = [("cut push",)] if extra.get("pushes") and record["blamed"] in self._cut else []
         if record["verdict"] == Verdict.HANG:
-            return [("busy", name) for name in asked_in(record)] if extra.get("hang", {}).get("busy") else []
+            return [*(_keys_of_a_hang(record) or shared_keys(record)), *pieces, *_idea(record)]
         if record.get("byte") is not None and (missing := self._unsent.get(_error_of(record))):
             return [("sent", missing, "")]
-        return _keys_of_a_failure(record)
+        return pieces or [*(_keys_of_a_failure(record) or shared_keys(record)), *_idea(record)]
+
+    def _is_of_a_stream(self, record: Record) -> bool:
+        """Say whether a play had several requests under way, and breaks what an SDK breaks that reads no stream."""
+        extra = extra_of(record)
+        return record["blamed"] in self._streams and "at_once" in extra and "pushes" not in extra
 
 
 def _swapped(records: Sequence[Record]) -> Collection[str]:
@@ -152,8 +177,8 @@ def _disturbers(records: Iterable[Record]) -> Mapping[str, str]:
 
     Either the answer at which it went wrong is read wrongly after others, or the one before it ends at another place.
     The answer that explains most of these plays is taken for all that it explains, then the next. Where answers spoil
-    the next of their own kind, and several kinds do, it is none of them: the SDK reads no stream. A field that is
-    wrong where nothing came before is no matter of streams.
+    the next of their own kind, and several kinds do, it is none of them: the SDK reads no stream. Nor does one that
+    needs more than two kinds to be explained. A field that is wrong where nothing came before is no matter of streams.
     """
     records = list(records)
     always = {place_of(one) for one in records if not extra_of(one).get("behind") and extra_of(one).get("field")}
@@ -168,13 +193,37 @@ def _disturbers(records: Iterable[Record]) -> Mapping[str, str]:
         name = max(sorted(counted), key=lambda one: (counted[one], before[one]))
         found |= {key: name for key, pair in left.items() if name in pair}
         left = {key: pair for key, pair in left.items() if name not in pair}
-    return found
+    return dict.fromkeys(found, ANY) if len({*found.values()}) > SEVERAL else found
+
+
+def _keys_of_a_kind(record: Record) -> Sequence[Key]:
+    """Return what a play shares with all that the player found to be of one kind."""
+    extra = extra_of(record)
+    if is_lost(record):
+        return [("lost", record["verdict"] == Verdict.HANG or plain(record["got"]))]
+    for name in ("misread", "spoils", INTERLEAVED):
+        if extra.get(name):
+            return [(name, "" if extra.get("by_name") else extra[name])]
+    return ()
+
+
+def _keys_of_a_hang(record: Record) -> Sequence[Key]:
+    extra = extra_of(record)
+    if extra.get("hang", {}).get("busy"):
+        return [("busy", name) for name in asked_in(record)]
+    return [("hangs", record["blamed"])] if extra.get("works") else []
+
+
+def _idea(record: Record) -> Sequence[Key]:
+    """Return what plays share that differ in a value alone, ask for the same and break the same clause."""
+    entry, value, _ = str(record["case"]).partition(".")
+    return [("idea", entry, record["blamed"], extra_of(record).get("reply_to"))] if value else []
 
 
 def _keys_of_a_failure(record: Record) -> Sequence[Key]:
     extra, expected, got = extra_of(record), str(record["expected"] or ""), str(record["got"] or "")
     if _is_unreported(record):
-        return [("unreported",)]
+        return [("unreported", record["blamed"] if extra.get("works") else "")]
     if ALWAYS.fullmatch(expected):
         return [("always", record["blamed"], expected)]
     if expected.startswith(A_RESULT) and got.startswith(AN_ERROR) and extra.get("reply_to"):

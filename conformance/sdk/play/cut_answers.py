@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from wireproof.conformance.suite.cases import Case
 
-__all__ = ["uncut"]
+__all__ = ["CUT", "uncut"]
 
 CUT = "cut"
-"""The variable of a case that says how answers are cut."""
+"""The variable of a case that says how answers are cut; what a record keeps where that alone makes the difference."""
 UNCUT = 10000
 """Bytes of a segment that holds whatever a case writes."""
 

@@ -13,11 +13,19 @@ from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.run.crashes.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.suite.case_traits import asked_in_turn, ends_connections, pushes
 from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.sdk_case_traits import (
+    answered_right,
+    asked_in_turn,
+    asks_at_once,
+    ends_connections,
+    is_answered_by_name,
+    pushes,
+)
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.last_words import in_frame, last_words
+from wireproof.conformance.verdict.sdk_causes import RIGHT_AFTER
 from wireproof.protocols.json_values import JsonDict
 
 LOST = "lost"
@@ -28,6 +36,14 @@ SPOILS = "spoils"
 """What a record keeps of a request after which the next answer went wrong."""
 REQUESTS = "requests"
 """The topic of cases about what an SDK sends: how it reads the answers is not what they are about."""
+BY_NAME = "by_name"
+"""What a record keeps beside it where the answer to that request is a name alone, a status say."""
+PUSHES = "pushes"
+"""What a record keeps of a case that pushes a message which must be reported."""
+AT_ONCE = "at_once"
+"""What a record keeps of a play that stopped where several requests were asked at once."""
+WORKS = "works"
+"""What a record keeps where another case had the same answered, or a message reported, as it should be."""
 BESIDE = "beside"
 """What a record keeps of a play that went wrong in something that its case is not about."""
 A_PUSH = "the event message"
@@ -88,9 +104,14 @@ def signature_of(outcome: Outcome) -> Signature | None:
 
 
 def with_what_it_shows(case: Case, outcome: Outcome) -> Outcome:
-    """Return the outcome of a case with what it shows beside its verdict: `SPOILS`, `BESIDE`."""
+    """Return the outcome of a case with what it shows beside its verdict: `SPOILS`, `PUSHES`, `AT_ONCE`, `BESIDE`."""
     if request := _spoils(case, outcome):
-        outcome = replace(outcome, extra={**outcome.extra, SPOILS: request})
+        by_name = {BY_NAME: True} if is_answered_by_name(case) else {}
+        got = f"{outcome.got}{RIGHT_AFTER}{request}"
+        outcome = replace(outcome, got=got, extra={**outcome.extra, SPOILS: request, **by_name})
+    if outcome.verdict in (Verdict.FAIL, Verdict.HANG):
+        shown = {PUSHES: pushes(case), AT_ONCE: asks_at_once(case, outcome.step)}
+        outcome = replace(outcome, extra={**outcome.extra, **{name: True for name, holds in shown.items() if holds}})
     if case.topic == REQUESTS and outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None:
         outcome = replace(outcome, extra={**outcome.extra, BESIDE: True})
     return outcome
@@ -114,7 +135,8 @@ class Hopeless:
     def __init__(self, asks: Callable[[Case], bool], why: str) -> None:
         self._asks, self._why = asks, why
         self._missed: list[Case] = []
-        self._does = False
+        self.does = False
+        """Whether it was done once."""
 
     def missed(self, case: Case) -> None:
         """Note a case in which it was not done."""
@@ -122,11 +144,11 @@ class Hopeless:
 
     def done(self) -> None:
         """Note that it was done once: it is not hopeless."""
-        self._does = True
+        self.does = True
 
     def held_back(self, case: Case) -> Outcome | None:
         """Return the outcome of a case that asks for it once it is hopeless; None: play it."""
-        if self._does or len(self._missed) < ENOUGH or not self._asks(case):
+        if self.does or len(self._missed) < ENOUGH or not self._asks(case):
             return None
         first = self._missed[0].id
         got = f"it was not played: {self._why.format(first)}"
@@ -143,9 +165,12 @@ class HopelessThings:
         why = "it {}s the connection, and so did {{}}, which the driver never reported"
         self._ends = {how: Hopeless(partial(ends_connections, how=how), why.format(how)) for how in ENDS}
         self._pushes = Hopeless(pushes, "it pushes a message, and so did {}, which the driver never reported")
+        self._answered: set[str] = set()
+        """Requests whose answers were reported as they are."""
 
     def played(self, case: Case, outcome: Outcome) -> None:
         """Note what became of a case."""
+        self._answered |= answered_right(case) if outcome.verdict is Verdict.PASS else frozenset()
         for how, one in self._ends.items():
             if LOST in outcome.extra and ends_connections(case, how):
                 one.missed(case)
@@ -155,6 +180,14 @@ class HopelessThings:
             self._pushes.done()
         elif str(outcome.expected).startswith(A_PUSH):
             self._pushes.missed(case)
+
+    def with_what_works(self, outcome: Outcome) -> Outcome:
+        """Return the outcome of a play, with `WORKS` where what it stopped at was done right in another case."""
+        if outcome.verdict not in (Verdict.FAIL, Verdict.HANG) or outcome.place is None:
+            return outcome
+        is_push = str(outcome.expected).startswith(A_PUSH)
+        works = self._pushes.does if is_push else outcome.place.reply_to in self._answered
+        return replace(outcome, extra={**outcome.extra, WORKS: True}) if works else outcome
 
     def held_back(self, case: Case) -> Outcome | None:
         """Return the outcome of a case that asks for what is hopeless; None: play it."""

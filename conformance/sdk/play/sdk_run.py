@@ -16,7 +16,7 @@ from wireproof.conformance.run.crashes.known_causes import KnownCauses, Signatur
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.play.cut_answers import uncut
+from wireproof.conformance.sdk.play.cut_answers import CUT, uncut
 from wireproof.conformance.sdk.play.driver_ends import (
     LOST,
     HopelessThings,
@@ -180,7 +180,7 @@ class CasesInTurn:
             self._passed.add(case.id)
         else:
             outcome = self._of_cuts(case, outcome)
-        outcome = with_what_it_shows(case, outcome)
+        outcome = self._hopeless.with_what_works(with_what_it_shows(case, outcome))
         self._hopeless.played(case, outcome)
         crash_signature = signature_of(outcome)
         self._failed_before = outcome.verdict in (Verdict.FAIL, Verdict.LENIENT)
@@ -202,7 +202,9 @@ class CasesInTurn:
         clause = self._plan.suite.probe.get("segments")
         went_wrong = outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None
         whole = uncut(case, self._plan.cases) if clause and went_wrong else None
-        return replace(outcome, blamed=clause) if whole in self._passed else outcome
+        if whole not in self._passed:
+            return outcome
+        return replace(outcome, blamed=clause, extra={**outcome.extra, CUT: True})
 
     async def _began(self, outcome: Outcome) -> bool:
         """Say whether a driver that hangs did anything of a case, or does anything else."""

@@ -8,9 +8,9 @@ from functools import cache
 
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.case_documents import read_cases
-from wireproof.conformance.suite.case_traits import breadth
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
 from wireproof.conformance.suite.documents import vectors_root
+from wireproof.conformance.suite.sdk_case_traits import breadth
 from wireproof.conformance.suite.sdk_steps import SdkCaseFile
 from wireproof.conformance.verdict.records import level_of
 

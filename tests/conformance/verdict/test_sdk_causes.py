@@ -233,3 +233,86 @@ def test_a_field_that_is_left_out_of_every_result_is_one_cause() -> None:
 
     found = [[one.first["case"], *one.following] for one in causes_of(records)]
     assert found == [["join/answered", "leave/answered"], ["leave/other"]]
+
+
+SPOILT = {"place": ("PURGE", "status"), "expected": "result.status False (the server sent 00)", "got": "True"}
+
+
+def test_answers_that_are_wrong_on_purpose_do_not_show_that_right_ones_are_read_wrongly() -> None:
+    works = {"works": True}
+    pair = of_sdk("next/subscribe", asked="SUBSCRIBE PURGE", extra={"spoils": "SUBSCRIBE", **works}, **SPOILT)
+    odd = of_sdk("wrong/status", asked="PURGE", place=("PURGE", ""), extra=works, **ERROR)
+    later = of_sdk("kinds", asked="SUBSCRIBE WHOAMI", place=("WHOAMI", "id"), blamed="C-5")
+
+    assert grouped(odd, later, pair) == [["next/subscribe", "kinds"], ["wrong/status"]]
+
+
+def test_an_answer_that_goes_wrong_by_itself_in_the_same_way_was_spoilt_by_no_other() -> None:
+    works = {"works": True}
+    pair = of_sdk("next/get", asked="GET PURGE", sent=20, extra={"spoils": "GET", **works}, **SPOILT)
+    alone = of_sdk("status/purge", asked="PURGE", blamed="C-5", extra=works, **SPOILT)
+
+    assert grouped(pair, alone) == [["status/purge", "next/get"]]
+
+
+def test_answers_by_name_alone_that_are_left_in_the_way_are_one_cause() -> None:
+    found = [
+        of_sdk(f"next/{name}", asked=f"{name} PURGE", extra={"spoils": name, "by_name": True, "works": True}, **SPOILT)
+        for name in ("SUBSCRIBE", "UNSUBSCRIBE")
+    ]
+    table = of_sdk("next/LIST", asked="LIST PURGE", extra={"spoils": "LIST", "works": True}, **SPOILT)
+
+    assert len(causes_of(found)) == 1
+    assert len(causes_of([*found, table])) == 2
+
+
+def hung(case: str, reply_to: str, **extra: Any) -> Record:
+    return of_sdk(case, "hang", place=(reply_to, ""), blamed="C-14", extra={"hang": {"busy": False}, **extra})
+
+
+def test_requests_that_are_answered_elsewhere_and_hang_for_one_clause_have_one_cause() -> None:
+    found = [hung(f"{name}/unknown", name, works=True) for name in ("GET", "QUERY")]
+
+    assert len(causes_of(found)) == 1
+    assert len(causes_of([hung(f"{name}/unknown", name) for name in ("GET", "QUERY")])) == 2
+
+
+def test_what_differs_in_a_value_alone_and_breaks_one_clause_is_one_cause() -> None:
+    same = {"place": ("QUERY", "quota"), "blamed": "C-7", "extra": {"works": True}}
+    result = of_sdk("wrong/unasked.00", **same)
+    hang = of_sdk("wrong/unasked.01", "hang", **{**same, "place": ("QUERY", "")})
+
+    assert grouped(result, hang) == [["wrong/unasked.00", "wrong/unasked.01"]]
+
+
+def test_an_sdk_whose_streams_go_wrong_after_many_kinds_of_answers_has_one_cause() -> None:
+    pairs = [("GET", "LIST"), ("SET", "STATS"), ("STAT", "CHANNELS")]
+    found = [behind(f"after/{name}", name, answer) for name, answer in pairs]
+    batch = of_sdk(
+        "batch", "hang", place=("QUERY", ""), asked="QUERY SET", extra={"hang": {"busy": False}, "at_once": True}
+    )
+    swap = of_sdk("swap", place=("GET", "quota"), asked="GET SET", extra={"swapped": True, "at_once": True})
+    other = of_sdk("other", place=("INFO", ""), asked="INFO LIST", blamed="C-2")
+
+    groups = grouped(*found, batch, swap, other)
+    assert [sorted(one) for one in groups] == [
+        ["after/GET", "after/SET", "after/STAT", "batch", "swap"],
+        ["other"],
+    ] or [sorted(one) for one in reversed(groups)] == [
+        ["after/GET", "after/SET", "after/STAT", "batch", "swap"],
+        ["other"],
+    ]
+
+
+def test_pushes_that_are_lost_only_where_they_are_cut_are_apart_from_others() -> None:
+    silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s", "place": ("SUBSCRIBE", "")}
+    cut = {"pushes": True, "cut": True, "works": True}
+    busy = {"pushes": True, "hang": {"busy": True}}
+    found = [
+        of_sdk("push/bytes", blamed="C-24", extra=cut, **silent),
+        of_sdk("push/gap", "hang", blamed="C-24", place=("PURGE", ""), asked="SUBSCRIBE PURGE", extra=busy),
+        of_sdk("push/rest", blamed="C-24", place=("PUSHED_EVENT", "payload"), extra={"pushes": True}),
+        of_sdk("unsubscribe", blamed="C-12", extra={"pushes": True, "works": True}, **silent),
+    ]
+
+    assert sorted(map(sorted, grouped(*found))) == [["push/bytes", "push/gap", "push/rest"], ["unsubscribe"]]
