@@ -75,6 +75,8 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
     """
     if not isinstance(step, Step):
         raise SymbolError("a choice of steps that was not made")
+    if step.when and step.when not in talk.observed[-1:]:
+        return
     outer = talk.clause, talk.blame, talk.given, talk.timeout
     talk.reply_to = talk.field = ""
     talk.clause, talk.blame, talk.given = step.clause or talk.clause, step.blame, talk.given or step.given

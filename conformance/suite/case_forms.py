@@ -65,7 +65,7 @@ from wireproof.conformance.suite.vocabulary import Shape, vocabulary
 
 MATCHERS: Mapping[str, type[Matcher]] = {name: one for one in get_args(Matcher) for name in key_of(one)}
 CHOICES: Mapping[str, str] = {"by_profile": "profile", "by_variant": "variant"}
-BESIDE = ("on", "clause", "blame", "given", "or_closed", "within", "exact")
+BESIDE = ("on", "clause", "blame", "given", "or_closed", "within", "exact", "when")
 """What may stand beside the verbs of a step."""
 ANSWERS = ("ok", "refused", "push", "close", "reset")
 """What may be written to an SDK beside the messages of the protocol."""

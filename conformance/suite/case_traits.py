@@ -240,7 +240,7 @@ def last_request(steps: Sequence[AnyStep]) -> int | None:
     later: list[Step] = []
     for number in reversed(range(len(steps))):
         step = steps[number]
-        if not isinstance(step, Step):
+        if not isinstance(step, Step) or step.when:
             return None
         if not any(isinstance(verb, WRITING) for verb in step.verbs):
             if step.or_closed or not all(isinstance(verb, Expect | ExpectPush) for verb in step.verbs):

@@ -258,6 +258,8 @@ class Step(Typed, frozen=True):
     """Seconds in which each message that is expected must come, where they are fewer than those of the run."""
     exact: bool = False
     """Each message that is expected must be the very bytes that the encoder writes for it."""
+    when: str = ""
+    """Carried out only where the last `observe` noted this label."""
 
 
 class StepChoice(Choice, frozen=True, tag=True):

@@ -93,6 +93,7 @@ def _step(step: Step) -> dict[str, Node]:
         "within": as_written(step.within),
     }
     beside["given"] = step.given or None
+    beside["when"] = step.when or None
     found.update({name: one for name, one in beside.items() if one is not None})
     for name in ("or_closed", "exact"):
         found.update({name: True} if getattr(step, name) else {})

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
 __all__ = ["Cause", "CauseKind", "causes_of", "signature"]
+RARE = 5
+"""How many times more ideas a failure shows than a hang that stands behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,8 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
 
     What combinations alone show, or cases that the model of the document judges, comes after what a case shows whose
     steps say what is expected, of a SHOULD as well, and so does what came only after the last step: their clause says
-    little. A hang that combinations alone show stands among failures. What decides nothing (`not_required`) is last.
+    little. A hang that combinations alone show, or few cases beside a failure of many, stands among failures. What
+    decides nothing (`not_required`) is last.
     Each record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the
     run or the target ended: nothing is known of them.
     """
@@ -125,18 +128,25 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
         if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED) and (follows(one) or not is_unplayed(one))
     ]
     groups = grouped(with_spoiled(bad))
-    return sorted((Cause(one.kind, (*one.shows, *one.follow), len(one.shows)) for one in groups), key=_rank)
+    causes = [Cause(one.kind, (*one.shows, *one.follow), len(one.shows)) for one in groups]
+    most = max((_ideas(one) for one in causes if one.kind is CauseKind.FAILURE and not one.not_required), default=0)
+    return sorted(causes, key=lambda one: _rank(one, most))
 
 
-def _rank(cause: Cause) -> tuple[object, ...]:
+def _ideas(cause: Cause) -> int:
+    return len({_idea(one) for one in cause.records})
+
+
+def _rank(cause: Cause, most: int) -> tuple[object, ...]:
     shows = cause.records[: cause.shown_by]
     level = min(list(Level).index(Level(one["level"])) for one in shows)
     kind = list(CauseKind).index(cause.kind)
     is_vague = all(_is_vague(one) for one in shows)
-    if cause.kind is CauseKind.HANG and is_vague and not cause.process:
+    ideas = _ideas(cause)
+    is_rare = ideas * RARE <= most
+    if cause.kind is CauseKind.HANG and (is_vague or is_rare) and not cause.process:
         kind = list(CauseKind).index(CauseKind.FAILURE)
     is_optional = level == list(Level).index(Level.MAY)
-    ideas = len({_idea(one) for one in cause.records})
     return bool(cause.not_required), kind, is_optional, is_vague, level, -ideas, size_of(cause.first)
 
 

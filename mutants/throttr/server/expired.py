@@ -46,6 +46,11 @@ LATELY = f"dead and self._state.now < dead.due + 10 * {SECOND}"
 DEAD = "store.graves.values()"
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    *(mutant(f"{name}-until-a-sweep", f"{name.upper()} names what expired until a sweep each two seconds.", clause, *GRAVES,
+             edit(f"Listings.{rows}", "self._state.store.live(now)",
+                  "[*self._state.store.live(now), *(one for one in self._state.store.buried(now)"
+                  f" if one.due // {2 * SECOND} == now // {2 * SECOND})]"))
+      for name, clause, rows in (("list", "EXPIRY-6", "_list_rows"), ("stats", "EXPIRY-7", "_stats_rows"))),
     mutant("list-goes-by-the-first-expiry", "LIST names a record whose TTL was shortened until its first expiry.",
            "EXPIRY-6", *GRAVES, _shortened_by("move"), _also_shortened("_list_rows")),
     mutant("stats-goes-by-the-first-expiry", "STATS names a buffer that was set again with less TTL until its first expiry.",

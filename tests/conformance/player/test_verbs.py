@@ -36,6 +36,17 @@ def test_observing_notes_silence_and_closing(reads: list[Any], label: str) -> No
     assert (outcome.verdict, outcome.observed) == (Verdict.PASS, label)
 
 
+def test_a_step_is_carried_out_where_its_label_was_observed() -> None:
+    steps = (
+        {"send": INSERT, "observe": {"accepted": "ok", "refused": "refused"}},
+        {"send": ASK, "expect": SEEN, "when": "accepted"},
+    )
+
+    assert play(*steps, reads=[b"\x00"]).verdict is Verdict.PASS
+    assert play(*steps, reads=[b"\x01", QUERY_REPLY]).verdict is Verdict.PASS
+    assert play(*steps, reads=[b"\x01", b"\x00"]).verdict is Verdict.FAIL
+
+
 def test_half_a_message_is_no_silence() -> None:
     outcome = play({"send": ASK, "observe": {"silent": 0.5, "closed": True}}, reads=[b"\x01\x07"])
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wireproof.conformance.model.outcome import AT_END, BY_MODEL
-from wireproof.conformance.verdict.causes import CauseKind, causes_of
+from wireproof.conformance.verdict.causes import RARE, CauseKind, causes_of
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.records import Record
 
@@ -374,6 +374,14 @@ def test_of_two_causes_alike_the_one_with_the_smallest_play_stands_first() -> No
     found = causes_of([made("a", sent=30), made("b", blamed="C-2", place=("GET", "ttl"), sent=20)])
 
     assert [one.clause for one in found] == ["C-2", "C-1"]
+
+
+def test_a_hang_of_few_cases_stands_behind_what_many_cases_fail() -> None:
+    hang = made("h", "hang", place=("GET", ""), blamed="C-2", level="SHOULD")
+    many = [made(f"a{i}") for i in range(RARE)]
+
+    assert [one.clause for one in causes_of([hang, *many])] == ["C-1", "C-2"]
+    assert [one.clause for one in causes_of([hang, *many[1:]])] == ["C-2", "C-1"]
 
 
 def test_a_hang_that_combinations_alone_show_stands_behind_what_a_case_fails() -> None:
