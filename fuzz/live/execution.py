@@ -155,8 +155,10 @@ def sync_request_of(line: PlayedConnection) -> Request | None:
         return None
 
 
-def _probe_datagrams(context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
-    """Send a datagram that must be answered on each link over datagrams."""
+def _probe_datagrams(context: FuzzContext, trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
+    """Send a datagram that must be answered on each link over datagrams; who wants everything is pushed it."""
+    if context.datagram_probes and trace.follower is not None:
+        trace.follower.others_publish()
     for link, request in context.datagram_probes:
         opened = yield Open(DATAGRAM_PROBE, link, "datagram")
         trace.append(TraceEvent(round(opened.now * 1e6), DATAGRAM_PROBE, opened.kind, opened.data, link))

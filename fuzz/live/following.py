@@ -28,7 +28,7 @@ from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.run import reference_target
 from wireproof.fuzz.live.canaries import is_marked
-from wireproof.protocols import Push, Request
+from wireproof.protocols import Message, Push, Request
 from wireproof.reference_server.model import Disagreement, SharedModel, Window
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Follower:
     found: tuple[str, Disagreement] | None = None
     """What the model does not allow, and the oracle that says so."""
     _open: dict[str, PlayedConnection] = field(default_factory=dict)
+    _early: list[tuple[PlayedConnection, Message]] = field(default_factory=list)
+    """Pushes that came before the answer to what caused them was read."""
     _requests: dict[str, int] = field(default_factory=dict)
     _messages: dict[str, int] = field(default_factory=dict)
     """Connection -> how many requests and messages were followed."""
@@ -126,6 +128,11 @@ class Follower:
     def _silent(self, line: PlayedConnection) -> None:
         self.has_stopped |= line.lost
 
+    def others_publish(self) -> None:
+        """Take it that from now on pushes may come of what the play itself asks."""
+        self.settled()
+        self.has_stopped = True
+
     def _opened(self, line: PlayedConnection, event: TraceEvent) -> None:
         port = int(event.data) if event.data.isdigit() else None
         self._open[line.name] = line
@@ -162,6 +169,7 @@ class Follower:
 
     def finish(self) -> None:
         """Judge the end of a play, in which all that is due had its time."""
+        self._take_early()
         for name, line in self._open.items():
             if self.found is None and line.ended is None:
                 self._miss(name)
@@ -222,11 +230,29 @@ class Follower:
             if not is_push and (self.has_stopped or self.judge.unanswered(line.name) is None):
                 self.has_stopped = True
                 continue
-            request = self.judge.unanswered(line.name)
-            found = self.judge.received(line.name, message, self._now)
-            self._judge("answers agree with the model", found, request)
+            if is_push and not self.judge.expects_answers and self._is_anything_unanswered:
+                self._early.append((line, message))
+                continue
+            self._take(line, message)
             if self.found is not None:
                 return
+        if not self._is_anything_unanswered:
+            self._take_early()
+
+    @property
+    def _is_anything_unanswered(self) -> bool:
+        return any(self.judge.unanswered(name) is not None for name in self._open)
+
+    def _take_early(self) -> None:
+        early, self._early = self._early, []
+        for line, message in early:
+            if self._open.get(line.name) is line:
+                self._take(line, message)
+
+    def _take(self, line: PlayedConnection, message: Message) -> None:
+        request = self.judge.unanswered(line.name)
+        found = self.judge.received(line.name, message, self._now)
+        self._judge("answers agree with the model", found, request)
 
     def _ended(self, line: PlayedConnection) -> None:
         """Follow that the target ended a connection; whether it may have is for another oracle to say."""

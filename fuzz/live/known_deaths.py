@@ -9,10 +9,10 @@ from __future__ import annotations
 from wireproof.conformance.model.actions import Open, Shut, Write
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Suspicion
-from wireproof.fuzz.live.oracles import SERVED, WAITS
+from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, WAITS
 from wireproof.fuzz.script import Script
 
-__all__ = ["FATAL", "STEERED_AROUND", "KnownDeaths", "traits"]
+__all__ = ["FATAL", "STEERED_AROUND", "KnownDeaths", "stuck_shapes", "traits"]
 
 # The problem. A campaign that has found one death meets it again in every second script, since its corpus is full of
 # what leads there. Each time costs a restart and a reduction, and what lies beyond that death is never reached.
@@ -69,6 +69,15 @@ def _no_request(data: bytes, at: int, context: FuzzContext) -> str:
     return "no request"
 
 
+def stuck_shapes(suspicion: Suspicion) -> tuple[str, ...]:
+    """Return the shapes of a connection that is not served any more, the one that a reduced script shows first.
+
+    A reduced script asks only what is needed: it shows what is answered before only if that has done it.
+    """
+    at = f"at {suspicion.about[0]}"
+    return (f"after {suspicion.after}", at) if suspicion.after else (at,)
+
+
 class KnownDeaths:
     """The deaths and hangs that a campaign has met, or was given."""
 
@@ -98,8 +107,13 @@ class KnownDeaths:
         return any(known <= has for by, known in self._traits if oracle in ("", by))
 
     def distinguished(self, suspicion: Suspicion, script: Script) -> Suspicion:
-        """Return the suspicion of a death without words, or of a hang, with the traits of its script in its shape."""
+        """Return the suspicion of a death without words, or of a hang, with the traits of its script in its shape.
+
+        A connection that is served no more is told by what was answered last, or else by what is not answered.
+        """
         if not suspicion.is_wordless:
             return suspicion
+        if suspicion.oracle == SERVED_ON:
+            return suspicion.with_shape(stuck_shapes(suspicion)[0])
         by = ", ".join(sorted(traits(script, self._context)))
         return suspicion.with_shape(f"{suspicion.shape} | by {by or 'connecting'}")

@@ -47,11 +47,11 @@ from wireproof.fuzz.live.deliberate import enlarge, go_inside_tls
 from wireproof.fuzz.live.drawn_kinds import DrawnKinds
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.generation import ScriptGenerator
-from wireproof.fuzz.live.known_deaths import FATAL, STEERED_AROUND, KnownDeaths
+from wireproof.fuzz.live.known_deaths import STEERED_AROUND, KnownDeaths, stuck_shapes
 from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import SERVED, judged
+from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, judged
 from wireproof.fuzz.live.reduction import Attributed, Attribution
 from wireproof.fuzz.live.turns import has_several, in_turn
 from wireproof.fuzz.live.weight import HEAVY, Allowance, Weights, weight
@@ -284,7 +284,7 @@ class Campaign:
         That others had to wait is none on a slow machine.
         """
         for suspicion in judged(play):
-            if suspicion.oracle not in FATAL and self._known.get(suspicion.key, 0) >= MOST_SUSPICIONS:
+            if suspicion.oracle not in STEERED_AROUND and self._known.get(suspicion.key, 0) >= MOST_SUSPICIONS:
                 self._context.known.add(suspicion.key)
                 continue
             if suspicion.oracle != SERVED or self._is_known(suspicion) or not self._was_slow():
@@ -294,7 +294,7 @@ class Campaign:
     def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
         """Return the finding of a suspicion; None if it is known or not reproduced."""
         times = self._known.get(suspicion.key, 0)
-        if suspicion.oracle in FATAL and self._is_known(suspicion):
+        if suspicion.oracle in STEERED_AROUND and self._is_known(suspicion):
             self.deaths.met += 1
             return None
         if times >= MOST_SUSPICIONS:
@@ -318,6 +318,8 @@ class Campaign:
 
     def _is_known(self, suspicion: Suspicion) -> bool:
         """Return whether a death or a hang is known: by its words, or without any by the traits of the script."""
+        if suspicion.oracle == SERVED_ON:
+            return any((SERVED_ON, shape) in self._apart for shape in stuck_shapes(suspicion))
         if not suspicion.is_wordless:
             return self._known.get(suspicion.key, 0) >= MOST_SUSPICIONS
         return self.deaths.would_meet(self._recent[-1], suspicion.oracle)

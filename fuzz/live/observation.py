@@ -28,6 +28,8 @@ class Suspicion:
     clause: str | None = None
     about: tuple[str, str] = ("", "")
     """The request whose answer is wrong or missing, and the kind of that answer; empty where it is not about one."""
+    after: str = ""
+    """The request whose answer came last on a connection that is not served any more."""
     is_wordless: bool = False
     """Whether a process hangs, or ended and printed nothing about its cause."""
 

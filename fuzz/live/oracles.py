@@ -22,11 +22,12 @@ from wireproof.fuzz.live.reply_oracles import disagreement, leak, unlike_the_mod
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.script import size
 
-__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "WAITS", "judged"]
+__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "SERVED_ON", "WAITS", "judged"]
 
 SERVED = "others are served"
 """The oracle that a slow machine breaks, too."""
-WAITS = frozenset({SERVED, "a connection is served on"})
+SERVED_ON = "a connection is served on"
+WAITS = frozenset({SERVED, SERVED_ON})
 """Oracles that report what did not come in time."""
 Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
@@ -103,9 +104,9 @@ def stuck(play: Play) -> Suspicion | None:
     for line in _undisturbed(play):
         if line.ended is None and line.due > 0 and line.last is Kind.SILENT:
             detail = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
-            return Suspicion(
-                "a connection is served on", detail, f"at {_first_due(line)}", about=(_first_due(line), "")
-            )
+            after = line.answered[-1][0].NAME if line.answered else ""
+            about = _first_due(line), ""
+            return Suspicion(SERVED_ON, detail, "", about=about, after=after, is_wordless=True)
     return None
 
 
@@ -207,8 +208,8 @@ def spin(play: Play) -> Suspicion | None:
 ORACLES: Mapping[str, Oracle] = {
     one.__name__: one
     for one in (
-        sanitizer, death, hang, datagrams, spin, memory, broken, ended, stuck, lost, leak, disagreement,
-        unlike_the_model,
+        sanitizer, death, hang, datagrams, spin, memory, broken, ended, stuck, lost, leak, unlike_the_model,
+        disagreement,
     )
 }  # fmt: skip
 """Name -> oracle, the most specific first."""

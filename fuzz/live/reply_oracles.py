@@ -103,6 +103,12 @@ def _by_key(model: Model, line: PlayedConnection) -> Mapping[bytes | None, list[
     return found
 
 
+def _kind(description: str) -> str:
+    """Return the kind of a state, its first word; "nothing" where there is no record."""
+    first = description.split()[0]
+    return "nothing" if first == "no" else first
+
+
 def _disagrees(model: Model, about: Iterable[Exchange], within_ns: int) -> Suspicion | None:
     """Return what the replies to requests about one record, in `within_ns`, say that no state of the model allows.
 
@@ -116,8 +122,9 @@ def _disagrees(model: Model, about: Iterable[Exchange], within_ns: int) -> Suspi
         after = {one: None for state in states for one in model.step(state, request, reply)}
         if not after:
             detail = " or ".join(map(model.describe, states))
-            kinds = " or ".join(sorted({model.describe(state).split()[0] for state in states}))
-            shape = f"{kinds} > {request.NAME} > {shape_of(reply)}"
+            kinds = " or ".join(sorted({_kind(model.describe(state)) for state in states}))
+            answer = f"{reply.NAME} {int(reply.ok)}" if hasattr(reply, "ok") else reply.NAME
+            shape = f"{kinds} > {request.NAME} > {answer}"  # as the model of the whole server writes it
             detail = f"{request.NAME} with {detail}: {describe(reply)}"
             return Suspicion("answers agree with the model", detail, shape, about=(request.NAME, reply.NAME))
         again = (one for one in states if model.may_be_seen_again(one, request, reply, within_ns))
