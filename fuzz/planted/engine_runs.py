@@ -19,14 +19,13 @@ from tempfile import TemporaryDirectory
 from wireproof.conformance.run import reference_target
 from wireproof.fuzz.known_targets import has_model
 from wireproof.fuzz.planted.drawn_faults import CODEC, SCHEDULER, TRANSPORT, PlantedFault
+from wireproof.fuzz.planted.patience import ended
 from wireproof.fuzz.planted.workbench import Workbench
 from wireproof.protocols import protocol
 
 __all__ = ["EngineRun", "EngineRuns", "PlantedEngine", "RunStatus", "engines_for"]
 
 QUIET, FOUND = 0, 1
-GRACE_S = 180.0
-"""Seconds beyond its time that an engine may take to load seeds and to reduce what it found."""
 MOST_STRETCH = 8.0
 SPELL_S = 0.1
 """Seconds of processor time that the load of the machine is measured with."""
@@ -141,9 +140,7 @@ class EngineRuns:
                 start_new_session=True,
             )
             try:
-                code: int | None = process.wait(seconds + GRACE_S)
-            except subprocess.TimeoutExpired:
-                code = None
+                code: int | None = process.returncode if ended(process, seconds) else None
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
