@@ -22,7 +22,7 @@ from wireproof.fuzz.reached import minimal
 from wireproof.fuzz.script import Script, ScriptError, from_json, to_json
 from wireproof.fuzz.seed_replay import REPLAY_S, replayed_seeds
 
-__all__ = ["EngineOptions", "fuzz_own_code", "fuzz_server", "seeds_in", "shares"]
+__all__ = ["EngineOptions", "fuzz_own_code", "fuzz_server", "seeds_in", "shares", "time_left"]
 
 FEWEST_SEEDS, MOST_SEEDS = 50, 2000
 SLOWER = 20
@@ -62,6 +62,11 @@ def seeds_in(seconds: int, per_second: float) -> int:
     return min(MOST_SEEDS, max(FEWEST_SEEDS, int(per_second * seconds / SLOWER / 2)))
 
 
+def time_left(share: int, spent: float) -> int:
+    """Return the seconds that an engine fuzzes once seeds took `spent`: at least half of its share; 0 for no limit."""
+    return max(share - round(spent), (share + 1) // 2)
+
+
 def fuzz_own_code(
     target: CodeTarget, engine_options: EngineOptions, board: Board, row: EngineRow
 ) -> FuzzFinding | None:
@@ -79,15 +84,16 @@ def fuzz_own_code(
     row.state = "running"
     spell = min(REPLAY_S, row.share or 1)
     replayed = replayed_seeds(target, engine_options.protocol, engine_options.seed, seconds=spell)
+    left = time_left(row.share, time.monotonic() - began)
     if replayed.broken is not None:
         result = replayed.broken
     elif coverage_guided.is_available():
-        corpora.seed(corpus, replayed.seeds, seeds_in(row.share, replayed.per_second), engine_options.seed)
+        corpora.seed(corpus, replayed.seeds, seeds_in(left, replayed.per_second), engine_options.seed)
         result = coverage_guided.run(
             target,
             engine_options.protocol,
             corpus,
-            seconds=row.share,
+            seconds=left,
             executions=engine_options.runs,
             seed=engine_options.seed,
             report=report,
@@ -96,7 +102,7 @@ def fuzz_own_code(
         result = property_based.run(
             target,
             engine_options.protocol,
-            seconds=row.share,
+            seconds=left,
             executions=engine_options.runs,
             seed=engine_options.seed,
             report=report,

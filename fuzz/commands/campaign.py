@@ -96,6 +96,9 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     findings in --findings; what still fails counts as found. With a server, it gets half of the time and our own code
     the other half.
 
+    --time is that of all engines, with their seeds. Beyond it come the replay of what is known, the start of each
+    engine, seeds that take more than half of the time of their engine, the reduction of a last finding, and --minimise.
+
     Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b

@@ -51,7 +51,12 @@ TIMEOUT = 5.0
     "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
 )
 @click.option("--restarts", type=click.IntRange(0), default=200, help="Most restarts of the server.")
-@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.IntRange(1),
+    help="Seconds to fuzz; a reduction that has begun is finished.  [default: 60]",
+)
 @click.option("--runs", type=click.IntRange(1), help="Number of executions, instead of a time.")
 @click.option("--rate", type=click.FloatRange(0.0), default=0.0, help="Most executions a second; 0: no limit.")
 @click.option("--seed", type=int, default=1, help="Seed of the mutations.")

@@ -83,8 +83,8 @@ class KnownDeaths:
 
     def __init__(self, context: FuzzContext) -> None:
         self._context = context
-        self._traits: dict[tuple[str, frozenset[str]], None] = {}
-        """(oracle, traits)."""
+        self._traits: dict[tuple[str, frozenset[str]], bool] = {}
+        """(oracle, traits) -> whether the script was reduced to its end, so that it needs all of them."""
         self.avoided = 0
         """Scripts that were not played because they would probably meet a known death."""
         self.met = 0
@@ -93,11 +93,23 @@ class KnownDeaths:
     def __bool__(self) -> bool:
         return bool(self._traits)
 
-    def add(self, oracle: str, script: Script) -> None:
+    def add(self, oracle: str, script: Script, *, is_reduced: bool = True) -> None:
         """Take a reduced script that ends the server, or hangs it, as that oracle says."""
         found = traits(script, self._context)
         if found:
-            self._traits[oracle, found] = None
+            self._traits[oracle, found] = is_reduced
+
+    def known(self, oracle: str) -> list[frozenset[str]]:
+        """Return the traits of what that oracle has reported."""
+        return [found for by, found in self._traits if by == oracle]
+
+    def explains(self, oracle: str, script: Script) -> bool:
+        """Return whether a reduced script shows what is known from one that there was no time to reduce to its end."""
+        has = traits(script, self._context)
+        found = [one for one in self._traits if one[0] == oracle and has < one[1] and not self._traits[one]]
+        for one in found:
+            del self._traits[one]
+        return bool(found)
 
     def would_meet(self, script: Script, oracle: str = "") -> bool:
         """Return whether a script has all traits of what is known, or of what that oracle has reported of it."""

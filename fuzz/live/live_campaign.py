@@ -301,7 +301,9 @@ class Campaign:
             return None
         restarts = self._live.restarts
         with self._attributing.spending():
-            what = Attribution(self._live, suspicion, seconds=self._shrink_s()).of(list(self._recent))
+            guesses = self.deaths.known(suspicion.oracle) if suspicion.is_wordless else ()
+            attribution = Attribution(self._live, suspicion, seconds=self._shrink_s(), guesses=guesses)
+            what = attribution.of(list(self._recent))
         self._live.restarts = restarts
         believed = what.seen > 0 or suspicion.oracle == "the process stays"
         self._known[suspicion.key] = MOST_SUSPICIONS if believed and not suspicion.is_wordless else times + 1
@@ -326,10 +328,12 @@ class Campaign:
 
     def _kept_apart(self, what: Attributed) -> Attributed | None:
         """Return an attributed death or hang, apart by its script where it has no words; None if it is known."""
+        oracle, is_wordless = what.suspicion.oracle, what.suspicion.is_wordless
         what = replace(what, suspicion=self.deaths.distinguished(what.suspicion, what.script))
+        is_known = is_wordless and oracle != SERVED_ON and self.deaths.explains(oracle, what.script)
         if what.seen:
-            self.deaths.add(what.suspicion.oracle, what.script)
-        if what.suspicion.key in self._apart:
+            self.deaths.add(oracle, what.script, is_reduced=what.is_reduced)
+        if is_known or what.suspicion.key in self._apart:
             return None
         self._apart.add(what.suspicion.key)
         return what

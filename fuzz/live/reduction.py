@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from wireproof.conformance.model.actions import Open, Shut, Write
 from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.findings.shrink import fewer, smaller
 from wireproof.fuzz.live.canaries import with_fresh_canaries
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, WAITS, judged
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, ScriptStep
 
-__all__ = ["Attributed", "Attribution", "joined", "without_last_closes"]
+__all__ = ["Attributed", "Attribution", "asking_only", "joined", "without_last_closes"]
 
 REPLAYS = 3
 """How often the reduced script is replayed at the end, each time on a new process where we started it."""
@@ -36,13 +37,19 @@ class Attributed:
     seen: int
     of: int
     play: Play | None
+    is_reduced: bool = True
+    """Whether the reduction had time to end."""
 
 
 class Attribution:
     """Attributes one suspicion; reduction takes at most `seconds`. Raises `StartError` if the server does not start."""
 
-    def __init__(self, live: LiveTarget, suspicion: Suspicion, *, seconds: float) -> None:
+    def __init__(
+        self, live: LiveTarget, suspicion: Suspicion, *, seconds: float, guesses: Iterable[frozenset[str]] = ()
+    ) -> None:
+        """`guesses`: kinds of requests that may be all that it needs, since another one like it needed no more."""
         self._live = live
+        self._guesses = tuple(guesses)
         self._suspicion = suspicion
         self._seconds = seconds
         self._deadline = 0.0
@@ -61,7 +68,8 @@ class Attribution:
         few = fewer(few, self._shows, tries=SHRINK_TRIES) if len(few) > 1 else few
         whole = self._unclosed(joined(few))
         small = self._small(whole)
-        found = self._verified(small)
+        is_reduced = not self._late
+        found = replace(self._verified(small), is_reduced=is_reduced)
         too_slow = found.seen > 0 and time.monotonic() > self._deadline + self._seconds
         if found.seen == found.of or small == whole or too_slow:
             return found
@@ -95,6 +103,10 @@ class Attribution:
         script = whole
         if not self._shows([script]):
             return script
+        for guess in self._guesses:
+            guessed = asking_only(script, guess, self._live.context)
+            if guessed != script and self._shows([guessed], ignore_deadline=True):
+                script = guessed
         script = tuple(fewer(script, lambda steps: self._shows([tuple(steps)]), tries=SHRINK_TRIES))
         for at in range(len(script)):
             step = script[at]
@@ -171,6 +183,16 @@ def without_last_closes(script: Script) -> Script:
         if not isinstance(step, Shut) or step.how == "half" or step.connection in opened_again:
             kept.append(step)
     return tuple(reversed(kept))
+
+
+def asking_only(script: Script, kinds: frozenset[str], context: FuzzContext) -> Script:
+    """Return the script without the writes that hold a request of another kind, or none; all are told apart first."""
+    kept: list[ScriptStep] = []
+    for step in script if context.by_state else context.apart(script):
+        asked, _ = context.requests(step.data) if isinstance(step, Write) and not context.by_state else ([], True)
+        if not isinstance(step, Write) or context.by_state or (asked and {one.NAME for one in asked} <= kinds):
+            kept.append(step)
+    return tuple(kept)
 
 
 def joined(scripts: Sequence[Script]) -> Script:

@@ -25,7 +25,7 @@ from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign import engines
 from wireproof.fuzz.campaign.board import Board, EngineRow
-from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares
+from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares, time_left
 from wireproof.fuzz.campaign.history import CampaignHistory, Point
 from wireproof.fuzz.campaign.history_page import chart, in_own_time, totals
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
@@ -271,6 +271,13 @@ def test_a_broken_finding_is_reported(tmp_path: Path) -> None:
 )
 def test_time_is_shared_out(engines: list[str], seconds: int, given: list[tuple[str, int]]) -> None:
     assert shares(engines, seconds) == given
+
+
+@pytest.mark.parametrize(
+    ("share", "spent", "left"), [(60, 10.2, 50), (60, 45.0, 30), (7, 100.0, 4), (1, 5.0, 1), (0, 9.0, 0)]
+)
+def test_seeds_take_at_most_half_of_the_time_of_an_engine(share: int, spent: float, left: int) -> None:
+    assert time_left(share, spent) == left
 
 
 def test_a_board_is_drawn_as_a_table() -> None:

@@ -12,13 +12,14 @@ from wireproof.conformance.model.trace import Trace
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import PROBE
-from wireproof.fuzz.live.known_deaths import KnownDeaths, traits
+from wireproof.fuzz.live.known_deaths import KnownDeaths, stuck_shapes, traits
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
-from wireproof.fuzz.live.observation import Play
-from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.observation import Play, Suspicion
+from wireproof.fuzz.live.oracles import SERVED_ON, judged
+from wireproof.fuzz.live.reduction import asking_only
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script
-from wireproof.protocols.throttr.requests import Query, Whoami
+from wireproof.protocols.throttr.requests import Get, Query, Whoami
 
 CONTEXT = FuzzContext("throttr", "7.3.2", "uint16")
 TRACE = """Traceback (most recent call last):
@@ -75,6 +76,34 @@ def test_a_script_with_all_traits_of_a_death_would_meet_it() -> None:
 
     assert deaths.would_meet(script(Whoami(), Query(b"other"), end="reset"))
     assert not deaths.would_meet(script(Query(b"x")))
+
+
+def test_a_smaller_script_shows_the_death_of_one_that_was_not_reduced_to_its_end() -> None:
+    deaths, oracle = KnownDeaths(CONTEXT), "the process stays"
+    deaths.add(oracle, script(Whoami(), Query(b"x")), is_reduced=False)
+
+    assert deaths.known(oracle) == [{"WHOAMI", "QUERY"}]
+    assert not deaths.explains(oracle, script(Get(b"x")))
+    assert deaths.explains(oracle, script(Query(b"x")))
+    deaths.add(oracle, script(Query(b"x"), end="reset"))
+    assert not deaths.explains(oracle, script(Query(b"x")))
+
+
+def test_a_guess_keeps_the_requests_of_a_few_kinds() -> None:
+    whole = script(Whoami(), Query(b"x"), Get(b"x"))
+    kept = asking_only(whole, frozenset({"WHOAMI", "GET"}), CONTEXT)
+
+    assert traits(kept, CONTEXT) == {"WHOAMI", "GET"}
+    assert kept[0] == whole[0]
+
+
+def test_a_stuck_connection_is_told_by_what_was_answered_last() -> None:
+    stuck = Suspicion(SERVED_ON, "", "", about=("GET", ""), after="QUERY", is_wordless=True)
+    at_once = replace(stuck, after="")
+
+    assert stuck_shapes(stuck) == ("after QUERY", "at GET")
+    assert KnownDeaths(CONTEXT).distinguished(stuck, ()).shape == "after QUERY"
+    assert KnownDeaths(CONTEXT).distinguished(at_once, ()).shape == "at GET"
 
 
 class Mortal(SimulatedTarget):
