@@ -30,6 +30,8 @@ def asked_in_turn(case: Case) -> tuple[str, ...]:
             return ()
         if one.cut != "whole" or not all(isinstance(each, ScriptedMessage) for each in one.answer or ()):
             return ()
+        if has_pushes(one):
+            return ()
         names += _names_asked(case, one)[:1]
     return tuple(names)
 
@@ -42,9 +44,26 @@ def answered_right(case: Case) -> frozenset[str]:
 
 
 def asks_at_once(case: Case, step: int | None) -> bool:
-    """Say whether a step of a case for SDKs, by its number, asks for several things at once."""
+    """Say whether several requests were under way when a case for SDKs stopped at a step, by its number."""
+    under_way = 0
+    for one in case.script[: (step or 0) + 1]:
+        if isinstance(one, AskStep):
+            plain = all(isinstance(each, ScriptedMessage) for each in one.ask)
+            if one.batch or not plain or under_way + len(one.ask) > 1:
+                return True
+            under_way += len(one.ask) if one.open else 0
+    return False
+
+
+def may_fail(case: Case, step: int | None) -> bool:
+    """Say whether a case for SDKs lets what is asked in a step end with an error: then no right answer comes."""
     asking = case.script[step] if step is not None and step < len(case.script) else None
-    return isinstance(asking, AskStep) and len(asking.ask) > 1
+    return any(getattr(asking, name, None) for name in ("or_fails", "fails", "refused"))
+
+
+def is_answering(case: Case, step: int | None) -> bool:
+    """Say whether a step of a case for SDKs asks for something and answers it, pushes beside the answer perhaps."""
+    return step is not None and step < len(case.script) and isinstance(case.script[step], AskStep)
 
 
 def is_answered_by_name(case: Case) -> bool:
@@ -68,6 +87,11 @@ def pushes(case: Case) -> bool:
         if getattr(step, "events", None) != "any"
         for part in parts(step)
     )
+
+
+def has_pushes(spec: object) -> bool:
+    """Say whether anything in a case for SDKs, or in a step of it, is a push."""
+    return any(isinstance(part, ScriptedMessage) and part.name == "push" for part in parts((spec,)))
 
 
 def breadth(case: Case) -> int:

@@ -24,6 +24,7 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.record_facts import (
     CauseKind,
     asked_in,
+    entry_of,
     extra_of,
     follows,
     group_of,
@@ -39,7 +40,7 @@ from wireproof.conformance.verdict.record_facts import (
     signature,
     size_of,
 )
-from wireproof.conformance.verdict.sdk_causes import SdkKeys, is_connecting, shown_as_played
+from wireproof.conformance.verdict.sdk_causes import SdkKeys, is_connecting, names_its_request, shown_as_played
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -85,12 +86,15 @@ class Group:
     def sort(self, order: Mapping[int, int]) -> None:
         """Put the smallest play first, one of a MUST before one of a MAY; of an SDK before one of a SHOULD, too.
 
-        What an SDK does wrong in plain requests shows again in streams, which are about something else. What it does
-        wrong wherever it is asked for that is best shown by what was played first (`order`, by `id`), of a connection
-        by a case that opens it step by step.
+        What an SDK does wrong in plain requests shows again in streams, which are about something else; the clause
+        comes first that is about the request, or that most of what shows it is about. What it does wrong wherever it is
+        asked for that is best shown by what was played first (`order`, by `id`), of a connection by a case that opens
+        it step by step.
         """
         ends = self.kind in (CauseKind.DEATH, CauseKind.HANG)
-        late = (Level.SHOULD, Level.MAY) if all(one.get("role") == "client" for one in self.shows) else (Level.MAY,)
+        of_sdk = all(one.get("role") == "client" for one in self.shows)
+        entries = Counter(blamed for blamed, _ in {(one["blamed"], entry_of(one)) for one in self.shows})
+        late = (Level.SHOULD, Level.MAY) if of_sdk else (Level.MAY,)
         if all(map(shown_as_played, self.shows)):
             self.shows.sort(key=lambda one: (is_connecting(one) and not one.get("step"), order[id(one)]))
         else:
@@ -98,6 +102,8 @@ class Group:
                 key=lambda one: (
                     "beside" in extra_of(one),
                     one["level"] in late,
+                    of_sdk and not names_its_request(one),
+                    -entries[one["blamed"]] if of_sdk else 0,
                     ends and not is_about_its_request(one),
                     size_of(one),
                 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CauseKind",
     "asked_in",
+    "entry_of",
     "extra_of",
     "follows",
     "group_of",
@@ -122,6 +123,11 @@ def _shared_keys(record: Record) -> list[tuple[object, ...]]:
     if number and int(number[1]) >= LARGE and place[1]:
         found.append((kind, place, number[1]))
     return found
+
+
+def entry_of(record: Record) -> str:
+    """Return the entry that a case was written as: those of one entry differ in a value alone."""
+    return str(record["case"]).partition(".")[0]
 
 
 def extra_of(record: Record) -> JsonObject:

@@ -13,19 +13,23 @@ from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.run.crashes.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.sdk_case_traits import (
     answered_right,
     asked_in_turn,
     asks_at_once,
     ends_connections,
+    has_pushes,
     is_answered_by_name,
+    is_answering,
+    may_fail,
     pushes,
 )
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.last_words import in_frame, last_words
-from wireproof.conformance.verdict.sdk_causes import RIGHT_AFTER
+from wireproof.conformance.verdict.sdk_streams import RIGHT_AFTER
+from wireproof.protocols import protocol
 from wireproof.protocols.json_values import JsonDict
 
 LOST = "lost"
@@ -39,13 +43,19 @@ REQUESTS = "requests"
 BY_NAME = "by_name"
 """What a record keeps beside it where the answer to that request is a name alone, a status say."""
 PUSHES = "pushes"
-"""What a record keeps of a case that pushes a message which must be reported."""
+"""What a record keeps of a case that pushes a message."""
 AT_ONCE = "at_once"
-"""What a record keeps of a play that stopped where several requests were asked at once."""
+"""What a record keeps of a play that stopped where several requests were under way."""
+ODD = "odd"
+"""What a record keeps of a play that stopped where the answer was wrong on purpose, or there was none."""
+ANSWERING = "answering"
+"""What a record keeps of a push that was not reported where it came beside an answer."""
 WORKS = "works"
 """What a record keeps where another case had the same answered, or a message reported, as it should be."""
 BESIDE = "beside"
 """What a record keeps of a play that went wrong in something that its case is not about."""
+HEX = "'hex': "
+"""What is in a report of bytes."""
 A_PUSH = "the event message"
 """What is expected where a push is to be reported."""
 A_MESSAGE = b'"event": "message"'
@@ -104,17 +114,37 @@ def signature_of(outcome: Outcome) -> Signature | None:
 
 
 def with_what_it_shows(case: Case, outcome: Outcome) -> Outcome:
-    """Return the outcome of a case with what it shows beside its verdict: `SPOILS`, `PUSHES`, `AT_ONCE`, `BESIDE`."""
+    """Return the outcome of a case with what it shows beside its verdict: `SPOILS`, `BESIDE` and other words above."""
     if request := _spoils(case, outcome):
         by_name = {BY_NAME: True} if is_answered_by_name(case) else {}
         got = f"{outcome.got}{RIGHT_AFTER}{request}"
         outcome = replace(outcome, got=got, extra={**outcome.extra, SPOILS: request, **by_name})
     if outcome.verdict in (Verdict.FAIL, Verdict.HANG):
-        shown = {PUSHES: pushes(case), AT_ONCE: asks_at_once(case, outcome.step)}
+        shown = {
+            PUSHES: has_pushes(case.script),
+            AT_ONCE: asks_at_once(case, outcome.step),
+            ODD: may_fail(case, outcome.step),
+            ANSWERING: str(outcome.expected).startswith(A_PUSH) and is_answering(case, outcome.step),
+        }
         outcome = replace(outcome, extra={**outcome.extra, **{name: True for name, holds in shown.items() if holds}})
     if case.topic == REQUESTS and outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None:
         outcome = replace(outcome, extra={**outcome.extra, BESIDE: True})
     return outcome
+
+
+def with_beside(outcome: Outcome, clause: str, suite: Suite, spoken: str) -> Outcome:
+    """Return the outcome, with `BESIDE` where it went wrong in something that the blamed `clause` is not about.
+
+    That is a number that is wrong by more than a type's width, where the clause is about widths; what are no bytes,
+    where it is about bytes; an answer that goes wrong only while others are under way, where it is about other things.
+    """
+    probe, order = suite.probe, protocol(spoken).sdk.order_clause
+    wide = clause == probe.get("numbers", {}).get("reported") and "misread" not in outcome.extra
+    bytes_ = clause == probe.get("bytes") and not any(one in str(outcome.expected) for one in (A_PUSH, HEX))
+    stream = order and {AT_ONCE, WORKS} <= outcome.extra.keys() and clause not in (order, probe.get("segments"))
+    if outcome.verdict not in (Verdict.FAIL, Verdict.HANG) or outcome.byte is not None:
+        return outcome
+    return replace(outcome, extra={**outcome.extra, BESIDE: True}) if wide or bytes_ or stream else outcome
 
 
 def _spoils(case: Case, outcome: Outcome) -> str:
@@ -124,6 +154,7 @@ def _spoils(case: Case, outcome: Outcome) -> str:
     """
     names, place = asked_in_turn(case), outcome.place
     wrong = outcome.verdict in (Verdict.FAIL, Verdict.HANG) and outcome.byte is None
+    wrong = wrong and not str(outcome.expected).startswith(A_PUSH)
     if not 2 <= len(names) <= FEW or place is None or not wrong:
         return ""
     return names[0] if place.reply_to in names[1:] and place.reply_to != names[0] and place.asked <= {*names} else ""

@@ -208,7 +208,6 @@ class SdkOperations:
         return 0, at
 
     def _blame(self, step: Answering | ReceiveStep, field: str) -> None:
-        """Blame the clause of a field, where the step names one."""
         self.at = replace(self.at, field=field)
         if not isinstance(step, ReceiveStep):
             self.clause = step.blame.get(field, self.clause)
@@ -242,9 +241,9 @@ class SdkOperations:
         if step.events == "any":
             held.free = True
             return
-        for push in pushes:
-            if type(push) not in self.spoken.sdk.own:
-                yield from self._event(held.name, push)
+        told = [one for one in pushes if type(one) not in self.spoken.sdk.own]
+        for at, push in enumerate(told):
+            yield from self._event(held.name, push, told[at + 1 :])
 
     def came(self, step: AskStep | ReceiveStep, requests: Sequence[Request], messages: Sequence[Message]) -> None:
         """Note how requests were sent: what an SDK chose itself is saved where the step says so."""
@@ -295,19 +294,21 @@ class SdkOperations:
         after = f" after the answer to {self.at.after}" if self.at.after else ""
         raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{after})", found.got)
 
-    def _event(self, name: str, push: Push) -> ActionGenerator:
+    def _event(self, name: str, push: Push, later: Sequence[Push]) -> ActionGenerator:
         event = yield from act.asked(act.NextEvent(name))
-        expected = self._plain.event(push)
         if isinstance(event, act.Died):
             self.crashed(event)
         if isinstance(event, DriverEvent):
-            found = event_differs(expected, event, self.spoken.sdk.optional)
-            if found is None:
+            unlike = (event_differs(self._plain.event(one), event, self.spoken.sdk.optional) for one in (push, *later))
+            if (found := next(unlike)) is None:
                 return
             self._textual([push])
-            self.at = FailurePlace(push.NAME, found.field, self.at.asked)
-            raise Stopped(Verdict.FAIL, found.expected, found.got)
-        raise Stopped(Verdict.FAIL, f"the event message with {expected}", event.told or f"none in {self.timeout:g} s")
+            if all(unlike):
+                self.at = FailurePlace(push.NAME, found.field, self.at.asked)
+                raise Stopped(Verdict.FAIL, found.expected, found.got)
+        told = "none in its turn: a later one was reported" if isinstance(event, DriverEvent) else event.told
+        wanted = f"the event message with {self._plain.event(push)}"
+        raise Stopped(Verdict.FAIL, wanted, told or f"none in {self.timeout:g} s")
 
     def failing(self, connection: InFlight, fails: Fails | None) -> ActionGenerator:
         """Compare what is still due with `fails`; a case must say of each request what becomes of it.

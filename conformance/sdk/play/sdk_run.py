@@ -22,6 +22,7 @@ from wireproof.conformance.sdk.play.driver_ends import (
     HopelessThings,
     detail_of,
     signature_of,
+    with_beside,
     with_driver_end,
     with_what_it_shows,
 )
@@ -181,6 +182,7 @@ class CasesInTurn:
         else:
             outcome = self._of_cuts(case, outcome)
         outcome = self._hopeless.with_what_works(with_what_it_shows(case, outcome))
+        outcome = with_beside(outcome, outcome.blamed or case.clauses[0], self._plan.suite, self._plan.run.protocol)
         self._hopeless.played(case, outcome)
         crash_signature = signature_of(outcome)
         self._failed_before = outcome.verdict in (Verdict.FAIL, Verdict.LENIENT)

@@ -316,3 +316,42 @@ def test_pushes_that_are_lost_only_where_they_are_cut_are_apart_from_others() ->
     ]
 
     assert sorted(map(sorted, grouped(*found))) == [["push/bytes", "push/gap", "push/rest"], ["unsubscribe"]]
+
+
+def at_once(case: str, reply_to: str, **changes: Any) -> Record:
+    extra = {"at_once": True, "works": True, **changes.pop("extra", {})}
+    return of_sdk(case, "lenient", level="SHOULD", place=(reply_to, ""), extra=extra, blamed="C-25", **changes)
+
+
+def test_answers_that_go_wrong_only_while_several_are_under_way_are_one_cause() -> None:
+    found = [at_once(f"flight/{name}", name, asked=f"{name} PURGE") for name in ("GET", "QUERY", "STAT")]
+    about_sending = at_once("batch/many", "INSERT", asked="INSERT", extra={"beside": True})
+    closed = at_once("closed/waiting", "GET", asked="GET PURGE", extra={"beside": True, "odd": True})
+
+    assert [len(one) for one in grouped(*found, {**about_sending, "level": "MUST", "blamed": "C-18"}, closed)] == [5]
+    assert causes_of([*found, {**about_sending, "level": "MUST", "blamed": "C-18"}])[0].clause == "C-25"
+
+
+def test_a_batch_with_an_answer_that_is_always_read_wrongly_follows_from_that() -> None:
+    alone = of_sdk("info/reply", place=("INFO", "timestamp"), asked="INFO")
+    batch = at_once("batch/every-kind", "QUERY", asked="INFO QUERY SET")
+
+    assert grouped(batch, alone) == [["info/reply", "batch/every-kind"]]
+
+
+def test_a_clause_of_the_request_stands_before_what_more_cases_are_about() -> None:
+    same = {
+        "place": ("QUERY", ""),
+        "expected": "the result {'status': False} (the server sent 00)",
+        "got": "the error x",
+    }
+    found = [of_sdk(f"table/{at}", blamed="THR-FRAGMENT-8", asked="LIST QUERY", **same) for at in "abc"]
+
+    assert grouped(*found, of_sdk("absent", blamed="THR-QUERY-9", asked="QUERY", **same))[0][0] == "absent"
+
+
+def test_pushes_that_are_lost_beside_answers_are_one_cause() -> None:
+    silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s", "place": ("PURGE", "")}
+    extra = {"pushes": True, "works": True, "answering": True}
+
+    assert len(causes_of([of_sdk(one, blamed=one, extra=extra, **silent) for one in ("C-24", "C-25")])) == 1

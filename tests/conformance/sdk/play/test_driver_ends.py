@@ -10,7 +10,7 @@ import pytest
 from wireproof.conformance.model.outcome import FailurePlace, Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.sdk.play.driver_ends import ENOUGH, LOST, HopelessThings, with_what_it_shows
+from wireproof.conformance.sdk.play.driver_ends import ENOUGH, LOST, HopelessThings, with_beside, with_what_it_shows
 from wireproof.conformance.suite.cases import Case, load_suite, sdk_cases_in
 
 ASK: dict[str, Any] = {"ask": {"QUERY": {"key": "k"}}}
@@ -71,6 +71,7 @@ ANSWERED = {**ASK, "answer": "refused"}
         ([ANSWERED], "QUERY", None, ""),
         ([PURGE, {**ASK, "answer": {"slowly": "refused", "at": 1, "pause": 0.1}}], "QUERY", None, ""),
         ([PURGE, ANSWERED, *QUIETLY], "QUERY", None, ""),
+        ([PURGE, {**ASK, "answer": [{"push": {"channel": "c", "payload": "p"}}, "refused"]}], "QUERY", None, ""),
     ],
 )
 def test_a_request_spoils_the_next_answer_where_nothing_else_was_asked(
@@ -80,3 +81,39 @@ def test_a_request_spoils_the_next_answer_where_nothing_else_was_asked(
 
     outcome = with_what_it_shows(case(steps), Outcome(Verdict.FAIL, Trace(), byte=byte, place=place))
     assert outcome.extra.get("spoils", "") == found
+
+
+OPEN = {**ASK, "open": True}
+MANY = {"ask": [{"times": 3, "of": ASK["ask"]}], "answer": ["refused", "refused", "refused"]}
+
+
+@pytest.mark.parametrize(
+    ("steps", "step", "several"),
+    [([ANSWERED, ANSWERED], 1, False), ([OPEN, ANSWERED], 1, True), ([OPEN, ANSWERED], 0, False), ([MANY], 0, True)],
+)
+def test_several_are_under_way_where_they_are_asked_at_once_or_left_open(
+    steps: list[dict[str, Any]], step: int, several: bool
+) -> None:
+    outcome = with_what_it_shows(case(steps), Outcome(Verdict.FAIL, Trace(), step=step, expected="x", got="y"))
+
+    assert ("at_once" in outcome.extra) is several
+
+
+@pytest.mark.parametrize(
+    ("clause", "expected", "extra", "beside"),
+    [
+        ("THR-CLIENT-3", "result.quota '7'", {}, True),
+        ("THR-CLIENT-3", "result.quota '7'", {"misread": True}, False),
+        ("THR-CLIENT-4", "result.status False", {}, True),
+        ("THR-CLIENT-4", "result.value {'hex': '00'}", {}, False),
+        ("THR-CLIENT-18", "result.status False", {"at_once": True, "works": True}, True),
+        ("THR-ROBUSTNESS-25", "result.status False", {"at_once": True, "works": True}, False),
+        ("THR-QUERY-9", "result.status False", {}, False),
+    ],
+)
+def test_a_case_shows_little_by_what_its_clause_is_not_about(
+    clause: str, expected: str, extra: dict[str, bool], beside: bool
+) -> None:
+    outcome = Outcome(Verdict.FAIL, Trace(), expected=expected, got="other", extra=extra)
+
+    assert ("beside" in with_beside(outcome, clause, load_suite("throttr"), "throttr").extra) is beside
