@@ -25,6 +25,8 @@ DATAGRAM_PROBE = "~datagram"
 """The same over datagrams."""
 SHORT = 0.005
 """Seconds to wait for replies that need not come: before bytes that are no request, and where they have no order."""
+SHORTER = 0.25
+"""The share of its patience that a play waits once more, on a connection where nothing came."""
 GLANCE = 0.0003
 """Seconds to wait for what need not come: a push, the end of the connection."""
 MOST_READS = 64
@@ -143,8 +145,8 @@ def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, pa
     ):
         data = context.encode(sync_request)
         asked = yield from _do(trace, Write(line.name, data), line.name, data)
-        if asked.kind is Kind.SENT:
-            yield from _do(trace, Read(line.name, patience), line.name)
+        if asked.kind is Kind.SENT:  # it has waited before, and who serves answers this at once
+            yield from _do(trace, Read(line.name, patience * SHORTER), line.name)
 
 
 def sync_request_of(line: PlayedConnection) -> Request | None:

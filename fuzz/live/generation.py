@@ -38,6 +38,8 @@ OFTEN = 0.9
 """Probability of a second connection where there is one link."""
 MARKED, FEW_CLASSES, FEW = 0.5, 0.5, (3, 6)
 """Shares of the scripts with names of their own, and with few classes of requests, and how many these are."""
+TIMES = (*(1,) * 15, 5)
+"""How often a request is sent: a server may fail only once it has done something some times."""
 NAMING = 3
 """How much more often a request is drawn that names something."""
 WAITED, WAITS = 0.03, (0.001, 0.02, 0.3)
@@ -76,7 +78,7 @@ class ScriptGenerator:
         asking = [name for name, link in lines.items() if any(self._askable[link])]
         for _ in range(self._random.randint(1, MOST_ASKED)):
             name = self._random.choice(asking)
-            script.append(Write(name, self._asked(lines[name])))
+            script += [Write(name, self._asked(lines[name]))] * self._random.choice(TIMES)
             script += [Read(name, PAUSE)] if self._random.random() < 0.9 else []
             script += [Read(one, GLANCE) for one in lines if one != name and self._random.random() < 0.2]
             script += [Sleep(self._random.choice(WAITS))] if self._random.random() < WAITED else []

@@ -41,7 +41,8 @@ class HookSession(NamechanSession):
             place.append(why)
             while self._outcomes and self._outcomes[0]:
                 (known,) = self._outcomes.popleft()
-                self.push(self.connection.send(Outcome(b"error " + known.encode() if known else b"ok")))
+                said = " ".join(known.split("\n")).encode()  # what is quoted of a request may have line ends
+                self.push(self.connection.send(Outcome(b"error " + said if known else b"ok")))
 
         return done
 

@@ -269,6 +269,16 @@ def test_pings_come_early_and_silence_ends() -> None:
     assert line.closed
 
 
+def test_what_is_wrong_at_the_hook_is_said_in_one_line_whatever_it_quotes() -> None:
+    server = Server()
+    server.hook.session.data_received(b'(Create\n\n a" RoundCreate\n\n a" Round_robin nd_robin Transient)\n')
+
+    assert server.hook.raw.startswith(b"error line ")
+    assert server.hook.raw.endswith(b"\n")
+    assert server.hook.raw.count(b"\n") == 1
+    assert server.hook.closed
+
+
 def test_the_hook_says_what_is_wrong_and_is_not_pinged() -> None:
     server = Server()
     server.wait(1000)
