@@ -75,6 +75,14 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("channel-names-in-utf-8", "Bytes of a channel's name that are no UTF-8 are dropped.",
            "SUBSCRIBE-10 PUSH-5 PUBLISH-8 PUSH-3 SUBSCRIBE-12",
            handlers=_named(lambda name: name.decode("utf-8", "ignore").encode())),
+    *(mutant(f"channels-{name}", text, "SUBSCRIBE-10 PUSH-5 PUBLISH-8 PUBLISH-7",
+             *(first(f"Channels.{one}", f"name = {fold}") for one in ("of", "add", "remove")))
+      for name, text, fold in (
+          ("in-utf-8-at-best", "Channels are the same where decoding UTF-8 puts the same character for what it cannot read.",
+           "name.decode(errors='replace').encode()"),
+          ("in-seven-bits", "Channels are the same where their names are in seven bits.", "bytes(one & 0x7F for one in name)"),
+          ("of-letters-normalized", "Channels are the same where their names are the same normalized text.",
+           "__import__('unicodedata').normalize('NFC', name.decode('utf-8', 'surrogateescape')).encode('utf-8', 'surrogateescape')"))),
     mutant("channel-names-of-graphic-characters", "Bytes of a name that are no graphic characters are dropped.",
            "SUBSCRIBE-10 PUSH-5 PUBLISH-8 PUSH-3",
            handlers=_named(lambda name: bytes(one for one in name if 0x20 < one < 0x7F))),
