@@ -117,8 +117,8 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
 
     What combinations alone show, or cases that the model of the document judges, comes after what a case shows whose
     steps say what is expected, of a SHOULD as well, and so does what came only after the last step: their clause says
-    little. A hang that combinations alone show, or few cases beside a failure of many, stands among failures. What
-    decides nothing (`not_required`) is last.
+    little. A hang that combinations alone show, or few cases beside a failure of many, or one case of a SHOULD beside
+    any, stands among failures. What decides nothing (`not_required`) is last.
     Each record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the
     run or the target ended: nothing is known of them.
     """
@@ -143,7 +143,8 @@ def _rank(cause: Cause, most: int) -> tuple[object, ...]:
     kind = list(CauseKind).index(cause.kind)
     is_vague = all(_is_vague(one) for one in shows)
     ideas = _ideas(cause)
-    is_rare = ideas * RARE <= most
+    is_single = ideas == 1 and most > 0 and level == list(Level).index(Level.SHOULD)
+    is_rare = ideas * RARE <= most or is_single
     if cause.kind is CauseKind.HANG and (is_vague or is_rare) and not cause.process:
         kind = list(CauseKind).index(CauseKind.FAILURE)
     is_optional = level == list(Level).index(Level.MAY)

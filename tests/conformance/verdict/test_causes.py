@@ -377,11 +377,14 @@ def test_of_two_causes_alike_the_one_with_the_smallest_play_stands_first() -> No
 
 
 def test_a_hang_of_few_cases_stands_behind_what_many_cases_fail() -> None:
-    hang = made("h", "hang", place=("GET", ""), blamed="C-2", level="SHOULD")
+    hang = made("h", "hang", place=("GET", ""), blamed="C-2")
+    should = made("s", "hang", place=("GET", ""), blamed="C-2", level="SHOULD")
     many = [made(f"a{i}") for i in range(RARE)]
 
     assert [one.clause for one in causes_of([hang, *many])] == ["C-1", "C-2"]
     assert [one.clause for one in causes_of([hang, *many[1:]])] == ["C-2", "C-1"]
+    assert [one.clause for one in causes_of([should, many[0]])] == ["C-1", "C-2"]
+    assert [one.clause for one in causes_of([should])] == ["C-2"]
 
 
 def test_a_hang_that_combinations_alone_show_stands_behind_what_a_case_fails() -> None:
