@@ -11,11 +11,8 @@ Works with `-n 2`, `-k`, `-x`, `--junitxml`: cases that need a quiet server take
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from hashlib import sha256
-from pathlib import Path
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -80,6 +77,7 @@ class Session:
 
     def __init__(self, config: pytest.Config, target: str) -> None:
         """Raises `ProbeError` when the target speaks something else than the cases, `OSError` when nobody is there."""
+        from wireproof.conformance.plugin.turns import Turns
         from wireproof.conformance.run import reference_target
         from wireproof.conformance.run.bounds import MANY, Bounds
         from wireproof.conformance.run.plan import Plan, Settings
@@ -109,8 +107,7 @@ class Session:
         self._settings = Settings(timeout=timeout_of(config), features=features, route=route, parameters=limits)
         self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
-        digest = sha256(target.encode()).hexdigest()[:12]
-        self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")
+        self._turns = Turns(target)
 
     def _limits(self, suite: Suite, route: Route, timeout: float) -> dict[str, int] | None:
         """Return the limits of the target that are not the assumed ones, found by asking; None where there are none."""
@@ -133,7 +130,7 @@ class Session:
         """
         import time
 
-        with self._turn(exclusive=case.exclusive):
+        with self._turns.taken(exclusive=case.exclusive) if self._address is not None else nullcontext():
             began = time.monotonic()
             return self._plan.record(case, self._outcome(case, attempt), began)
 
@@ -202,16 +199,9 @@ class Session:
         run, timeout = self._run, self._settings.timeout
         return asyncio.run(ServingCheck(self._plan.suite, Spoken(run.profile, run.variant))(address, timeout))
 
-    @contextmanager
-    def _turn(self, *, exclusive: bool) -> Iterator[None]:
-        if self._address is None:
-            yield
-            return
-        import fcntl
-
-        with self._lock.open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-            yield
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self._turns.give_up()
 
 
 def explain(record: JsonDict) -> str:
@@ -265,12 +255,16 @@ def wireproof_target(pytestconfig: pytest.Config) -> str:
 
 
 @pytest.fixture(scope="session")
-def wireproof(pytestconfig: pytest.Config, wireproof_target: str) -> Session:
-    """Return the session that plays cases against the target; one that cannot be tested is an error of each case."""
+def wireproof(pytestconfig: pytest.Config, wireproof_target: str) -> Iterator[Session]:
+    """Yield the session that plays cases against the target; one that cannot be tested is an error of each case."""
     from wireproof.conformance.run.probe import ProbeError
 
+    why, session = "", None
     try:
-        return Session(pytestconfig, wireproof_target)
+        session = Session(pytestconfig, wireproof_target)
     except (ProbeError, OSError) as error:
         why = reason(error, wireproof_target)
-    pytest.fail(f"wireproof: {why}", pytrace=False)
+    if session is None:
+        pytest.fail(f"wireproof: {why}", pytrace=False)
+    yield session
+    session.close()

@@ -24,6 +24,7 @@ from wireproof.conformance.verdict.sdk_streams import (
     GOES_WRONG,
     RIGHT_AFTER,
     SENT,
+    SEVERAL,
     Key,
     Streams,
     asks_alone,
@@ -116,6 +117,9 @@ class SdkKeys:
         self._streams = Streams([one for one in found if not _keys_of_a_kind(one)])
         self._cut = {one["blamed"] for one in found if "cut" in extra_of(one)}
         """The clauses that are broken where answers come in pieces."""
+        kinds = {extra_of(one).get("reply_to") for one in found if "cut" in extra_of(one) and is_wrong_alone(one)}
+        self._in_pieces = len(kinds) > SEVERAL
+        """Whether pieces are put together for next to no kind of answer."""
         self._opened = {_error_of(one): place_of(one) for one in found if _is_opening(one)}
         self._unsent = {_error_of(one): str(extra_of(one)["reply_to"]) for one in found if _is_unsent(one)}
 
@@ -128,6 +132,8 @@ class SdkKeys:
         hangs = _keys_of_a_hang(record) if record["verdict"] == Verdict.HANG else ()
         pieces = "pushes" in extra_of(record) and record["blamed"] in self._cut
         found: Sequence[Key] = [("cut push",)] if pieces else ()
+        if self._in_pieces and record["blamed"] in self._cut and not pieces:
+            return [("in pieces",)]
         if is_busy(record):
             return [*found, *hangs]
         if found := found or self._streams.keys_of(record):

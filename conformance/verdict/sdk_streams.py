@@ -16,7 +16,7 @@ from wireproof.conformance.verdict.record_facts import asked_in, extra_of, place
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
-__all__ = ["GOES_WRONG", "RIGHT_AFTER", "Key", "Streams", "asks_alone", "is_wrong_alone", "manner"]
+__all__ = ["GOES_WRONG", "RIGHT_AFTER", "SENT", "SEVERAL", "Key", "Streams", "asks_alone", "is_wrong_alone", "manner"]
 
 ANY, SEVERAL = "*", 2
 SWAPPED = "swapped"

@@ -124,7 +124,7 @@ MUTANTS = (
            client=changing(_rows(ChannelsReply, channel=lambda name: name if name.replace(b"-", b"").isalnum() else name.hex().encode()))),
     mutant("odd-keys-trimmed", "LIST takes white space off its keys.", "CLIENT-4",
            client=changing(_rows(ListReply, key=bytes.strip))),
-    mutant("long-keys-cut", "STATS reports no more than 127 bytes of a key.", "CLIENT-4 FRAGMENT-7",
+    mutant("long-keys-cut", "STATS reports no more than 127 bytes of a key.", "CLIENT-4 FRAGMENT-7 STATS-5",
            client=changing(_rows(StatsReply, key=lambda key: key[:127]))),
     mutant("rows-counted-in-a-byte", "Of the rows of a fragment the first 255 are reported.", "FRAGMENT-8 FRAGMENT-7",
            client=changing(_fragments(lambda found: tuple(changed(one, rows=one.rows[:255]) for one in found)))),

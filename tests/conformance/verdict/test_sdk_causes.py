@@ -355,3 +355,13 @@ def test_pushes_that_are_lost_beside_answers_are_one_cause() -> None:
     extra = {"pushes": True, "works": True, "answering": True}
 
     assert len(causes_of([of_sdk(one, blamed=one, extra=extra, **silent) for one in ("C-24", "C-25")])) == 1
+
+
+def test_an_sdk_that_puts_no_pieces_together_has_one_cause_and_one_that_fails_at_one_kind_of_answer_another() -> None:
+    found = [
+        of_sdk(f"{name}/bytes", place=(name, "quota"), asked=name, got=name, blamed="C-24", extra={"cut": True})
+        for name in ("QUERY", "GET", "STAT")
+    ]
+
+    assert len(causes_of(found)) == 1
+    assert len(causes_of(found[:2])) == 2
