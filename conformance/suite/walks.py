@@ -73,6 +73,8 @@ class WalkSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Fields that say what a move is about: moves with one word of such a field are looked at together."""
     profiles: list[str] | None = None
     needs: list[str] = []
+    exclusive: bool = False
+    """As of a case: its walks are played alone, since they use what has a fixed name."""
     length: int = 16
     """Moves of a walk that is chosen."""
 
@@ -153,6 +155,8 @@ def walk_case(name: str, of: WalkSet, walk: str) -> dict[str, Node]:
         entry["profiles"] = list(of.profiles)
     if of.needs:
         entry["needs"] = list(of.needs)
+    if of.exclusive:
+        entry["exclusive"] = True
     return entry
 
 

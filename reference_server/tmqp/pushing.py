@@ -41,8 +41,11 @@ class Pushing:
             queue = self._channels.create_queue(channel, number, channel.settings.queues)
         return channel, queue
 
-    def push(self, request: Produce, client: Client) -> int:
-        """Push a message into its queue; return the result: OK, or why it was not taken."""
+    def push(self, request: Produce, client: Client, *, ttl: int | None = None) -> int:
+        """Push a message into its queue; return the result: OK, or why it was not taken.
+
+        `ttl`: that of what is delivered, by default what is left of the request's.
+        """
         _, queue = self.queue(request.target, request.content_type)
         if queue is None:
             return ResultCode.NOT_FOUND
@@ -52,7 +55,9 @@ class Pushing:
         is_asked_for = bool(request.pending_ack and request.id)
         if not request.id and settings.use_id:
             request = replace(request, id=state.new_id(), pending_response=0)
-        message = StoredMessage(request, queue, client, client.id, state.hops(request.ttl), is_asked_for)
+        message = StoredMessage(
+            request, queue, client, client.id, state.hops(request.ttl) if ttl is None else ttl, is_asked_for
+        )
         delivery = settings.delivery
         nack = b"none" if delivery.is_negative else b""
         if not delivery.accepts:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from wireproof.protocols.tmqp import Header, ResultCode
+from wireproof.protocols.tmqp.enums import DEFAULT_TTL
 from wireproof.protocols.tmqp.replies import Confirmation, DirectMessage, Response
 from wireproof.protocols.tmqp.requests import Produce, Route
 from wireproof.reference_server.tmqp.client import Client
@@ -79,7 +80,7 @@ class Routing:
                 headers=request.headers,
                 payload=request.payload,
             )
-            return self._pushing.push(copy, client) == ResultCode.OK
+            return self._pushing.push(copy, client, ttl=DEFAULT_TTL) == ResultCode.OK
         found = receivers(state, target, only_first=False)
         if found:
             message = relayed(DirectMessage, request, client.id, state)

@@ -81,7 +81,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("TmqpSession.data_received", "self.listen()", "if not self._is_pinged: self.listen()"),
            first("TmqpSession.take", "if type(request).__name__ == 'AnswerPing' and self.client is not None: self.listen()")),
     mutant("routed-unconfirmed", "What a router pushes is not acknowledged to who published it.", "PRODUCE-7 CONFIRMATION-3 CONFIRMATION-1",
-           edit("Routing._is_served", "return self._pushing.push(copy, client)", "return self._pushing.push(replace(copy, pending_ack=0), client)"), profiles=DOC),
+           edit("Routing._is_served", "self._pushing.push(copy, client,", "self._pushing.push(replace(copy, pending_ack=0), client,"), profiles=DOC),
     mutant("released-events-as-asked", "EVENT is answered only where pending response asks for it.", "EVENT-5",
            edit("Direct.event", "client, ResultCode.OK, always=True", "client, ResultCode.OK"), profiles=RELEASED),
     mutant("released-seven-subscribes", "EVENT with any content type but 0 subscribes.", "EVENT-6",

@@ -105,7 +105,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            profiles=("doc",)),
     mutant("stops-at-128", "At most 128 messages come by one PULL.", "PULL-2 PULL-3 PULL-4",
            edit("Messaging._served", "count = whole(given, MOST)", "count = min(whole(given, MOST) or 0, 128)"), profiles=("doc",)),
-    mutant("drains-once", "At most 128 stored messages are sent to who joins.", "PUSH-2",
+    mutant("drains-once", "At most 128 stored messages are sent to who joins.", "PUSH-2 ROUND_ROBIN-2",
            edit("queue.Queue._drain_on", "self._is_draining = False", "return")),
     mutant("disabled-router-routes", "A router that is disabled routes.", "ROUTE-4",
            edit("Routing.__init__", "if entry.is_enabled", "if True")),

@@ -102,4 +102,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("queue.Queue._may_send", "(self.holds_back and self._awaited)", "(self.holds_back and any(one._awaited for one in self.channel.queues.values()))"), profiles=DOC),
     mutant("clients-hold-case", "The filter *x* of LIST_CLIENTS regards case.", "LIST_CLIENTS-1",
            edit("Operations.list_clients", "filtered(request.target, one.type)", "filtered(request.target, one.type) and request.target.strip(ANY) in one.type")),
+    mutant("values-of-250", "A header that is relayed has a value of 250 bytes at most.", "HEADER-4 HEADER-3",
+           edit("relaying.relayed", "request.headers,", "tuple(type(one)(one.name, one.value[:250]) for one in request.headers),")),
+    mutant("values-of-255", "A header of a queue message has a value of 255 bytes at most.", "HEADER-4 HEADER-3",
+           edit("StoredMessage.delivered", "(*frame.headers, *headers)", "tuple(type(one)(one.name, one.value[:255]) for one in (*frame.headers, *headers))")),
+    mutant("routed-loses-a-hop", "What a router pushes into a queue is delivered with a TTL of 15.", "TTL-2",
+           edit("Routing._is_served", "ttl=DEFAULT_TTL", "ttl=DEFAULT_TTL - 1")),
 )  # fmt: skip

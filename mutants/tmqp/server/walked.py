@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import edit, first
+from wireproof.mutants.edits import around, edit, first
 from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
@@ -52,4 +52,23 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("TmqpSession.opened", "client.name = vars(self.state).setdefault('names', {}).setdefault(client.id, client.name)")),
     mutant("first-of-turns", "ROUND_ROBIN with SendOnlyFirstAcquirer sends to the first member alone.", "ROUND_ROBIN-1 PRODUCE-3 PRODUCE-1",
            edit("queue.Queue._receivers", "is QueueStatus.ROUND_ROBIN and members", "is QueueStatus.ROUND_ROBIN and members and not self.settings.only_first"), profiles=RELEASED),
+    mutant("routed-as-normal", "What a router pushes into a queue has normal priority.", "ROUTE-1 ROUTE-2 MESSAGE-5 FRAME-7 PULL-2 QUEUE_INFO-3 PUSH-2",
+           edit("Routing._is_served", "request.high_priority,", "0,"), profiles=DOC),
+    mutant("routed-untold", "MessageProduced is not told of what a router pushes.", "NOTIFICATION-6",
+           first("Routing.route", "self._state.is_routing = True"), edit("Routing.route", "if any(one.interaction", "self._state.is_routing = False", "if any(one.interaction"),
+           edit("Pushing.push", "self._channels.events.of_message(message)", "vars(state).get('is_routing') or self._channels.events.of_message(message)"), profiles=DOC),
+    mutant("routed-response-answered", "A binding with the interaction response answers its publisher where its queue stores the message.", "ROUTE-7",
+           edit("Routing.route", "if any(one.interaction", "if any(one.kind == 'queue' and one.interaction == 'response' and self._pushing.queue(one.target.encode(), one.content_type)[1].stored for one in served):",
+                "    return self._answer(request, session.known, served)", "if any(one.interaction"), profiles=DOC),
+    mutant("routed-to-members", "A binding to a queue takes a message only where its channel has members.", "ROUTE-1 ROUTE-2 ROUTE-5 PULL-1 PUSH-2 PAUSED-1 CACHE-1 NOTIFICATION-6 QUEUE_INFO-3",
+           edit("Routing._is_served", "id_ = request.id if", "if not getattr(state.channel(target), 'members', None): return False", "id_ = request.id if"), profiles=DOC),
+    mutant("first-by-type", "A binding to a type reaches the client that came first.", "ROUTE-1 ROUTE-3",
+           edit("Routing._is_served", "only_first=False", "only_first=target.startswith(b'@type:')"), profiles=DOC),
+    mutant("publisher-left-out", "A binding does not reach the client that publishes, where it reaches another one.", "ROUTE-1 ROUTE-2",
+           edit("Routing._is_served", "if found:", "found = [one for one in found if one is not client] or found", "if found:"), profiles=DOC),
+    mutant("denied-lists-nodes", "LIST_NODES needs no permission.", "RESPONSE-9",
+           edit("Operations.list_nodes", "if not client.is_admin:", "if False:"), profiles=DOC),
+    mutant("denied-updates", "A client that may not use UPDATE_QUEUE is answered 401, and the queue changes all the same.", "RESPONSE-9",
+           around("QueueOperations.update_queue", "was, session.known.is_admin = session.known.is_admin, True", "answer = self.correct_update_queue(request, session, now)", "session.known.is_admin = was",
+                  "return answer if was else self._state.answer(request, session.known, ResultCode.UNAUTHORIZED)"), profiles=DOC),
 )  # fmt: skip

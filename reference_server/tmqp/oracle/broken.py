@@ -144,11 +144,15 @@ def _forbidding(world: World, line: Line, message: Message) -> str | None:
     if isinstance(message, QueueMessage):
         return _of_message(world, line, message)
     if isinstance(message, DirectMessage):
+        if routed := _routed(world, message):
+            return world.routers.get(routed.target, "TMQP-ROUTE-4")
         is_id = not message.target.startswith((b"@name:", b"@type:"))
         return "TMQP-SEND_DIRECT-1" if is_id else f"TMQP-SEND_DIRECT-{3 if message.one_delivery else 2}"
     if isinstance(message, Confirmation):
         if message.source:
             return f"TMQP-{'ACKNOWLEDGE-2' if message.high_priority else 'CONFIRMATION-3'}"
+        if isinstance(asked := line.requests.get(message.id), Route) and message.target == asked.target:
+            return _of_answer(asked)
         if any(one.clause == OPERATION and _has_id(shape, message.id) for one in line.due for shape in one.shapes):
             return OPERATION
         return "TMQP-PRODUCE-7" if world.rules.acknowledges_when_asked else "TMQP-PRODUCE-8"
@@ -175,7 +179,18 @@ def _of_response(world: World, line: Line, message: Response) -> str | None:
         return f"TMQP-SEND_DIRECT-{2 if meant else 1 if world.client(request.target) else nobody}"
     if isinstance(request, Subscribe):
         return "TMQP-EVENT-1"
-    return "TMQP-ROUTE-5" if isinstance(request, Route) else "TMQP-RESPONSE-1"
+    return _of_answer(request) if isinstance(request, Route) else "TMQP-RESPONSE-1"
+
+
+def _of_answer(request: Route) -> str:
+    """Return what forbids an answer of the server itself to a message for a router."""
+    return f"TMQP-ROUTE-{7 if request.pending_response or request.pending_ack else 5}"
+
+
+def _routed(world: World, message: DirectMessage) -> RequestFrame | None:
+    """Return the message to a router that a client was sent; None where it was sent to the client itself."""
+    asked = [one for client in world.clients for one in client.line.requests.values() if one.payload == message.payload]
+    return asked[0] if asked and all(isinstance(one, Route) for one in asked) else None
 
 
 def _of_message(world: World, line: Line, message: QueueMessage) -> str | None:

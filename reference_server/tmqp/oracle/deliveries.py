@@ -34,9 +34,10 @@ class Deliveries:
     def __init__(self, world: World) -> None:
         self._world = world
         address = "TMQP-COPY-2" if world.rules.addresses_copies else "TMQP-COPY-5"
-        self._of_copies = dict.fromkeys(("id", "headers"), "TMQP-COPY-3") | dict.fromkeys(
-            ("target", "content_type"), address
-        )
+        of_copies = dict.fromkeys(("id", "headers"), "TMQP-COPY-3") | dict.fromkeys(("target", "content_type"), address)
+        of_routers = {"id": "TMQP-ROUTE-6", "pending_response": "TMQP-ROUTE-6"}
+        self._of_fields: dict[str, dict[str, str]] = {"TMQP-COPY-1": of_copies}
+        self._of_fields |= {f"TMQP-ROUTE-{number}": of_routers for number in (1, 2, 3)}
 
     def push(self, queue: ModelQueue, item: Item) -> None:
         """Let a queue take a message."""
@@ -75,13 +76,13 @@ class Deliveries:
             item.asks = queue.requests_ack
         for place, client in enumerate(receivers):
             clause = OF_STATES.get(queue.status, "TMQP-PULL-") + ("2" if is_stored else "1")
-            if item.is_copy and not (added or is_stored):
-                clause = "TMQP-COPY-1"
+            if item.by and not (added or is_stored):
+                clause = item.by
             elif client is item.producer and not (added or is_stored):
                 clause = "TMQP-PRODUCE-3"
             is_marked = place == 0 and (self._world.rules.marks_again or not item.put_backs)
             shape = self._message(queue, item, added, is_marked)
-            of_fields = self._of_copies if item.is_copy else None
+            of_fields = self._of_fields.get(item.by)
             self._world.expect(client, "TMQP-PULL-3" if added else clause, shape, queue=queue, of_fields=of_fields)
             if queue.requests_ack and item.asks is not False:
                 ms = queue.ms("AcknowledgeTimeout") or int(str(self._world.defaults["AcknowledgeTimeout"])) or 1

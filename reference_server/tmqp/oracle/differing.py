@@ -9,6 +9,7 @@ from typing import Any
 from wireproof.protocols.messages import Message
 from wireproof.protocols.tmqp.enums import QueueStatus, ResultCode
 from wireproof.protocols.tmqp.frames import RequestFrame
+from wireproof.protocols.tmqp.profiles import OPERATIONS
 from wireproof.protocols.tmqp.requests import (
     ChannelInfo,
     DeleteChannel,
@@ -72,6 +73,7 @@ OF_CHANNELS = (ChannelInfo, DeleteChannel, Join, Leave, ListConsumers, ListQueue
 """Requests that are about a channel and no queue of it."""
 OTHER_CASE = "TMQP-CREATE_CHANNEL-2"
 HEADERS_KEPT = "TMQP-HEADER-3"
+UNAUTHORIZED = "TMQP-RESPONSE-9"
 DESTROYED = "TMQP-LEAVE-3"
 TAKEN = "TMQP-PRODUCE-1"
 
@@ -86,7 +88,8 @@ def clause_of_field(world: World, line: Line, one: Expected, shape: Shape, messa
     elif name == "content_type" and message.NAME == "WELCOME":
         found = "TMQP-ROBUSTNESS-2" if got == ResultCode.BUSY and _id_wanted(shape) in world.former_ids else ""
     elif name == "content_type" and message.NAME == "RESPONSE" and request is not None and got != wanted:
-        found = _of_result(world, request, int(got))
+        is_forbidden = isinstance(request, OPERATIONS) and ResultCode.UNAUTHORIZED in (wanted, got)
+        found = UNAUTHORIZED if is_forbidden else _of_result(world, request, int(got))
     elif name == "headers":
         found = _of_headers(world, line, one, message, wanted, got)
     elif name == "id" and message.NAME == "MESSAGE" and _is_nothing(wanted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import yaml
@@ -53,6 +54,8 @@ class DocumentModel:
 
     expects_answers = True
     settles_by_request = False
+    settings_of_cases = frozenset({"config"})
+    """What every server for the cases has: its routers, and who may do what."""
 
     def __init__(
         self,
@@ -75,7 +78,9 @@ class DocumentModel:
         self._codec = Codec.of(profile, variant)
         config = _config(given["config"])
         self._denied = {one.encode() for one in config.get("denied", ())}
-        self._tokens = None if shared or config.get("tokens") else {*map(str.encode, config.get("refused_tokens", ()))}
+        is_known = given["config"] is not None or not shared
+        refused = {*map(str.encode, config.get("refused_tokens", ()))}
+        self._tokens = None if not is_known or config.get("tokens") else refused
         defaults: Options = {
             "SendOnlyFirstAcquirer": False,
             "RequestAcknowledge": False,
@@ -95,7 +100,7 @@ class DocumentModel:
         self._notices = Notices(self._world)
         deliveries = Deliveries(self._world)
         self._operations = ModelOperations(self._world, self._codec, deliveries, self._notices)
-        routers = None if shared else {one.encode() for one in config.get("routers", ())}
+        routers = config.get("routers", {}) if is_known else None
         size_limit: int = given["message_size_limit"]
         traffic = Traffic(self._world, deliveries, self._notices, size_limit=size_limit, routers=routers)
         self._handlers = {**self._operations.handlers, **traffic.handlers}
@@ -215,12 +220,16 @@ class DocumentModel:
         ):
             self._end(line, "its hello repeats a property, or has no text")
             return
-        is_denied = found.get(b"client-type", b"") in self._denied
+        is_admin = found.get(b"client-type", b"") not in self._denied
         token = found.get(b"client-token")
-        if is_denied or (token is not None and (self._tokens is None or token in self._tokens)):
+        if token is not None and self._tokens is None:
             world.is_lost = True
             return
         line.stage = "open"
+        if token is not None and token in (self._tokens or ()):
+            self._expect(line, "TMQP-HELLO-12", Welcome, content_type=ResultCode.UNAUTHORIZED)
+            self._end(line, "its token is refused")
+            return
         if len(id_) > LONGEST_ID or (id_ and world.client(id_) is not None):
             if not world.rules.reports_duplicate_clients:
                 world.is_lost = True
@@ -229,7 +238,8 @@ class DocumentModel:
             self._expect(line, "TMQP-HELLO-7", Welcome, content_type=code)
             self._end(line, "its hello is refused")
             return
-        client = ModelClient(line, Made(id_ or None), found.get(b"client-name", b""), found.get(b"client-type", b""))
+        name, type_ = found.get(b"client-name", b""), found.get(b"client-type", b"")
+        client = ModelClient(line, Made(id_ or None), name, type_, is_admin)
         world.clients.append(client)
         line.client, line.last_input = client, world.now
         self._notices.client(b"ClientConnected", client)
@@ -321,8 +331,12 @@ class DocumentModel:
         return self._times.instants()
 
 
+@cache
 def _config(path: object) -> dict[str, Any]:
-    """Return what a configuration file says. Raises ValueError for one that cannot be used."""
+    """Return what a configuration file says, cached: each case has a model.
+
+    Raises ValueError for one that cannot be used.
+    """
     if path is None:
         return {}
     try:

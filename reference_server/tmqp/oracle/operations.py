@@ -77,14 +77,10 @@ class ModelOperations:
     def __init__(self, world: World, codec: Codec, deliveries: Deliveries, notices: Notices) -> None:
         self._world, self._codec, self._deliveries, self._notices = world, codec, deliveries, notices
         world.remove = self._remove
-        self.handlers: Mapping[type, Handler] = {
-            CreateChannel: self._create_channel,
+        of_administrators: Mapping[type, Handler] = {
             DeleteChannel: self._delete_channel,
             ListChannels: self._list_channels,
             ChannelInfo: self._channel_info,
-            Join: self._join,
-            Leave: self._leave,
-            CreateQueue: self._create_queue,
             UpdateQueue: self._update_queue,
             DeleteQueue: self._delete_queue,
             ListQueues: self._list_queues,
@@ -93,8 +89,26 @@ class ModelOperations:
             ListConsumers: self._list_consumers,
             ListClients: self._list_clients,
             ListNodes: self._list_nodes,
-            Operation: self._unknown,
         }
+        self.handlers: Mapping[type, Handler] = {
+            CreateChannel: self._create_channel,
+            Join: self._join,
+            Leave: self._leave,
+            CreateQueue: self._create_queue,
+            Operation: self._unknown,
+            **{kind: self._permitted(handler) for kind, handler in of_administrators.items()},
+        }
+
+    def _permitted(self, handler: Handler) -> Handler:
+        """Return a handler that does nothing for who is no administrator but to expect 401."""
+
+        def handle(client: ModelClient, request: RequestFrame) -> None:
+            if client.is_admin:
+                handler(client, request)
+            else:
+                answer(self._world, client, request, ResultCode.UNAUTHORIZED, "TMQP-RESPONSE-9")
+
+        return handle
 
     def _expect_answer(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -15,15 +16,15 @@ from wireproof.reference_server.tmqp.oracle.expected import FAILS, Headers, Made
 from wireproof.reference_server.tmqp.oracle.notices import OF_CHANNELS, OF_QUEUES, OF_SERVERS, Notices
 from wireproof.reference_server.tmqp.oracle.operations import Handler, answer
 from wireproof.reference_server.tmqp.oracle.reading import first_header, number_in
+from wireproof.reference_server.tmqp.oracle.routing import ModelRouting
 from wireproof.reference_server.tmqp.oracle.world import Item, ModelClient, ModelQueue, World
 
 __all__ = ["Traffic"]
 
 MOST = 1 << 30
 """The largest count of a pull."""
-CONFIGURED = b"wireproof-"
-"""What the names of a target's routers begin with, where its configuration is not known (vectors/tmqp/config.yaml)."""
 CLEARED = {b"all": (True, True), b"high-priority": (True, False), b"default-priority": (False, True)}
+COPIED = "TMQP-COPY-1"
 FLAGS = ("one_delivery", "high_priority", "pending_response", "pending_ack")
 
 
@@ -47,11 +48,12 @@ class Traffic:
         notices: Notices,
         *,
         size_limit: int,
-        routers: Collection[bytes] | None,
+        routers: Mapping[str, Any] | None,
     ) -> None:
-        """`size_limit`: bytes of the longest message of a queue, 0: any; `routers`: those that there are, if known."""
+        """`size_limit`: bytes of the longest message of a queue, 0: any; `routers`: the configured ones, if known."""
         self._world, self._deliveries, self._notices = world, deliveries, notices
-        self._size_limit, self._routers = size_limit, routers
+        self._size_limit = size_limit
+        routing = ModelRouting(world, routers, self._queue, self._refused, self._taken)
         self.handlers: Mapping[type, Handler] = {
             Produce: self._produce,
             Pull: self._pull,
@@ -59,7 +61,7 @@ class Traffic:
             SendDirect: self._send_direct,
             Respond: self._respond,
             Subscribe: self._event,
-            Route: self._route,
+            Route: routing.route,
         }
 
     def _queue(self, name: bytes, number: int) -> ModelQueue | None:
@@ -111,7 +113,10 @@ class Traffic:
         id_ = _id_of(request)
         if not request.id and queue.options["UseMessageId"]:
             id_, request = Made(taken=self._world.ids), replace(request, pending_response=0)
-        item = Item(request, id_, client, is_asked, relayed_ttl(request), self._world.now)
+        self._taken(client, request, queue, Item(request, id_, client, is_asked, relayed_ttl(request), self._world.now))
+
+    def _taken(self, client: ModelClient, request: RequestFrame, queue: ModelQueue, item: Item) -> None:
+        """Let a queue take a message, or refuse it as its delivery says."""
         if queue.delivery == "refuse":
             self._deliveries.confirm(queue, item, nack=True)
             return
@@ -142,7 +147,7 @@ class Traffic:
             made = Made(id_ or None, taken=self._world.ids)
             self._world.ids.add(id_ or b"")
             is_asked = not self._world.rules.acknowledges_when_asked
-            item = Item(frame, made, client, is_asked, DEFAULT_TTL, self._world.now, is_copy=True)
+            item = Item(frame, made, client, is_asked, DEFAULT_TTL, self._world.now, by=COPIED, is_copy=True)
             self._notices.message(queue, item)
             if (request.pending_ack or is_asked) and request.id:  # whether copies are acknowledged is free (E50)
                 shape = Shape(Confirmation, {"id": item.acknowledged_id, "target": Spelled(item.frame.target)})
@@ -339,16 +344,3 @@ class Traffic:
         if request.content_type == SUBSCRIBE:
             world.subscriptions.append(wanted)
         answer(world, client, request, ResultCode.OK, "TMQP-EVENT-1", always=True)
-
-    def _route(self, client: ModelClient, request: RequestFrame) -> None:
-        """Expect that there is no such router; those of a configuration are not followed."""
-        is_there = request.target.startswith(CONFIGURED) if self._routers is None else request.target in self._routers
-        if is_there or not request.target:
-            self._world.is_lost = True
-            return
-        common = {"id": request.id, "source": b""}
-        answer = Shape(Response, {**common, "content_type": ResultCode.NOT_FOUND})
-        nack = Shape(Confirmation, {**common, "headers": Refusal(fails=True)})
-        if request.id and (request.pending_response or request.pending_ack):
-            self._world.expect(client, "TMQP-ROUTE-4", answer, nack)
-            self._world.expect(client, "TMQP-ROUTE-4", answer, nack, is_certain=False)

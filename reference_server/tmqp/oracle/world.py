@@ -90,6 +90,8 @@ class ModelClient:
     id: Made
     name: bytes
     type: bytes
+    is_admin: bool = True
+    """Whether it may use the operations of administrators."""
     is_gone: bool = False
 
 
@@ -108,6 +110,8 @@ class Item:
     asks: bool | None = None
     """Whether consumers must acknowledge it, and `hides` whether its source is hidden, once that is decided (E60)."""
     hides: bool = False
+    by: str = ""
+    """The clause by which it came into its queue, where nobody pushed it there: a copy, or what a router sends."""
     is_copy: bool = False
     """Whether it is acknowledged to its producer is free then (E50)."""
     expires: tuple[int, int] | None = None
@@ -228,6 +232,8 @@ class World:
     """Ids of clients that have ended."""
     removed: set[tuple[bytes, int | None]] = field(default_factory=set)
     """Channels, in lower case, that were removed, and queues of them by their numbers."""
+    routers: dict[bytes, str] = field(default_factory=dict)
+    """Name of a router -> the clause that says whom it reaches."""
     destroyed: set[bytes] = field(default_factory=set)
     """Those of them that went because they were empty (DestroyWhenEmpty)."""
     unjoined: set[bytes] = field(default_factory=set)
