@@ -80,7 +80,7 @@ def test_distribute(routed: Server) -> None:
     routed.join(line)
     found: list[Any] = line.send(route("all", pending_response=1, ttl=9))
     message = next(one for one in found if one.NAME == "MESSAGE")
-    assert (message.ttl, message.target, len(message.id), message.pending_response) == (15, b"ch", 32, 0)
+    assert (message.ttl, message.target, len(message.id), message.pending_response) == (16, b"ch", 32, 0)
     assert [(one.NAME, one.content_type) for one in found if one.NAME == "RESPONSE"] == [("RESPONSE", 0)]
     (direct,) = bob.take()
     assert (direct.id, direct.ttl, direct.content_type, direct.target) == (b"r", 8, 5, b"@name:bob")  # type: ignore[attr-defined]
