@@ -96,13 +96,16 @@ class Group:
         entries = Counter(blamed for blamed, _ in {(one["blamed"], entry_of(one)) for one in self.shows})
         late = (Level.SHOULD, Level.MAY) if of_sdk else (Level.MAY,)
         if all(map(shown_as_played, self.shows)):
-            self.shows.sort(key=lambda one: (is_connecting(one) and not one.get("step"), order[id(one)]))
+            self.shows.sort(
+                key=lambda one: (is_connecting(one) and not one.get("step"), not names_its_request(one), order[id(one)])
+            )
         else:
             self.shows.sort(
                 key=lambda one: (
                     "beside" in extra_of(one),
                     one["level"] in late,
                     of_sdk and not names_its_request(one),
+                    "at_once" in extra_of(one),
                     -entries[one["blamed"]] if of_sdk else 0,
                     ends and not is_about_its_request(one),
                     size_of(one),

@@ -39,6 +39,8 @@ __all__ = ["SdkKeys", "is_connecting", "names_its_request", "shown_as_played", "
 
 ALWAYS = re.compile(r"(?![0-9a-f… ]+$|.*[{\d])[^\d]+")
 """What is expected of every request alike: no bytes, no values."""
+WORD = re.compile(r"(?:result|event)[\w.]* '([a-z_]+)'")
+"""A name of a number that was reported: where it is another name, the same table is wrong in every answer."""
 MOST_SPOIL = 3
 UNREPORTED = "the event message"
 NONE = "none in "
@@ -196,6 +198,8 @@ def _keys_of_a_failure(record: Record) -> Sequence[Key]:
     extra, expected, got = extra_of(record), str(record["expected"] or ""), str(record["got"] or "")
     if _is_unreported(record):
         return [("unreported", ("answering" in extra or record["blamed"]) if extra.get("works") else "")]
+    if (words := WORD.match(expected)) and (other := WORD.match(f"result {got}")):
+        return [("word", extra.get("field"), words[1], other[1]), ("field", extra.get("reply_to"), extra.get("field"))]
     if ALWAYS.fullmatch(expected):
         return [("always", record["blamed"], expected)]
     if expected.startswith(A_RESULT) and got.startswith(AN_ERROR) and extra.get("reply_to"):

@@ -33,6 +33,8 @@ class InFlight:
     """What is under way on one connection."""
 
     due: deque[Due] = field(default_factory=deque)
+    failed: bool = False
+    """What was due has failed where it may, so that answers to it come too late."""
 
 
 @dataclass(slots=True)

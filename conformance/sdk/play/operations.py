@@ -154,8 +154,8 @@ class SdkOperations:
             answer = yield from self.reported(got.answered)
             self._unable(answer, [one.request for one in connection.due])
             if answer.error is not None and step.or_fails and not got.data:
-                yield from self._all_fail(connection, ANY, "an error")
-                return
+                connection.failed = True
+                return (yield from self._all_fail(connection, ANY, "an error"))
             detail = error_text(answer) if answer.error else f"the result {answer.result}"
             raise Stopped(Verdict.FAIL, wanted, f"{came}, then it reports {detail}", byte=at)
         if expected.startswith(got.data):
@@ -220,7 +220,7 @@ class SdkOperations:
         Raises `SymbolError` for a reply to nothing.
         """
         after, pushes, lost = "", list[Push](), list[ReplyPiece]()
-        for one in pieces:
+        for one in () if connection.failed and not connection.due else pieces:
             due = answered_by(self.spoken.sdk, connection.due, one.message)
             if due is None or one.message is None:
                 pushes += [one.message] if isinstance(one.message, Push) else []

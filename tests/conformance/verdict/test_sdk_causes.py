@@ -365,3 +365,18 @@ def test_an_sdk_that_puts_no_pieces_together_has_one_cause_and_one_that_fails_at
 
     assert len(causes_of(found)) == 1
     assert len(causes_of(found[:2])) == 2
+
+
+def test_a_name_of_a_number_that_is_always_another_name_is_one_cause() -> None:
+    same = {"expected": "result.code 'err_access' (the server sent fe)", "got": "'error'"}
+    found = [of_sdk(name, blamed=f"C-{name}", place=(name, "code"), **same) for name in ("PUBLISH", "SUBSCRIBE")]
+    other = of_sdk("other", blamed="C-9", place=("LOGIN", "code"), **{**same, "got": "'ok'"})
+
+    assert grouped(*found, other) == [["PUBLISH", "SUBSCRIBE"], ["other"]]
+
+
+def test_a_request_that_is_sent_wrongly_is_shown_by_a_clause_of_its_own() -> None:
+    wrong = {"byte": 2, "place": ("PUBLISH", "size"), "expected": "017f03", "got": "017f02: they differ at byte 2"}
+    greeting = of_sdk("open/sessions", asked="PUBLISH", blamed="PSRT-GREETING-1", **wrong)
+
+    assert grouped(greeting, of_sdk("publish", asked="PUBLISH", blamed="PSRT-PUBLISH-3", **wrong))[0][0] == "publish"

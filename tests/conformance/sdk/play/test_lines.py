@@ -304,3 +304,23 @@ def test_what_came_more_is_no_other_way_to_write_what_was_asked() -> None:
     twice = Publish(127, b"t", b"m")
 
     assert play(asked, came(twice, twice))[0].verdict is Verdict.FAIL
+
+
+def test_an_sdk_that_ends_its_session_when_it_gives_up_owes_no_answer_that_comes_later() -> None:
+    def gives_up(action: act.Action) -> Any:
+        match action:
+            case act.Receive(expected=expected, calls=calls):
+                return act.Got(expected) if expected[:1] == b"\1" else act.Got(b"", ended=True, answered=calls[0])
+            case act.AwaitReport():
+                return DriverAnswer(1, {}, DriverError(FailureKind.CLOSED, "no answer in time"))
+        return honest(action)
+
+    steps = (
+        {"connect": "a"},
+        {"ask": PUBLISH, "open": True},
+        {"ask": {"SUBSCRIBE": {"topics": "t"}}, "open": True, "or_fails": True},
+        {"say": [FINE, FINE], "or_fails": True},
+    )
+
+    outcome, _ = play(case(*steps), gives_up)
+    assert (outcome.verdict, outcome.got) == (Verdict.PASS, None)
