@@ -25,6 +25,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -82,7 +83,8 @@ class Store:
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(self._where, isolation_level=None)
+            self._file = sqlite3.connect(self._where, isolation_level=None, check_same_thread=False)
+            weakref.finalize(self, self._file.close)  # of a server that nobody closes, in whatever thread
             self._file.execute("PRAGMA journal_mode=WAL")
             for statement in SCHEMA:
                 self._file.execute(statement)

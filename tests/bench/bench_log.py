@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from statistics import median
 
@@ -83,14 +83,14 @@ def insert(file: Path, publishers: int, seconds: float) -> float:
     until = time.perf_counter() + seconds
 
     def work(number: int) -> None:
-        with sqlite3.connect(file, isolation_level=None, timeout=30) as database:
+        with closing(sqlite3.connect(file, isolation_level=None, timeout=30)) as database:
             database.execute("PRAGMA synchronous=FULL")
             while time.perf_counter() < until:
                 with suppress(sqlite3.OperationalError):
                     database.execute("INSERT INTO message (body) VALUES (?)", (BODY,))
                     counts[number] += 1
 
-    with sqlite3.connect(file) as database:
+    with closing(sqlite3.connect(file, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("CREATE TABLE IF NOT EXISTS message (id INTEGER PRIMARY KEY, body BLOB)")
     threads = [threading.Thread(target=work, args=(one,)) for one in range(publishers)]

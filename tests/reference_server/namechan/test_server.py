@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from shutil import copytree
 
@@ -169,7 +170,7 @@ def test_a_damaged_message_is_left_out(tmp_path: Path) -> None:
     server.queue(0, PERSISTENT)
     server.publish(b"one", b"two", b"three")
     server.service.close()
-    with sqlite3.connect(tmp_path / "namechan.sqlite3") as file:
+    with closing(sqlite3.connect(tmp_path / "namechan.sqlite3", isolation_level=None)) as file:
         file.execute("UPDATE message SET body = x'7477ef' WHERE id = 2")
 
     assert pushed(Server(data=tmp_path).subscriber(0)[1]) == [(1, b"one"), (3, b"three")]
