@@ -31,7 +31,7 @@ from wireproof.protocols.json_values import JsonDict
 NAMESPACE = "v"
 SHOWN_MESSAGES = 16
 """Steps with more messages than this give their bytes only."""
-LONGEST = 4096
+LONGEST = 2048
 """Conversations with more bytes than this are left out, by id: they are for a live server, not for a file."""
 NOTES = {"boundary": "holds a boundary value of a field", "binary": "holds bytes that are no text"}
 

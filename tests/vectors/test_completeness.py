@@ -1,4 +1,4 @@
-"""The derived vectors leave nothing out: every message, and every reply that each request may get, at every width."""
+"""The derived vectors have every message and every reply that a request may get, at every width; and they are small."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from wireproof.conformance.report.vector_store import vectors_of
+from wireproof.conformance.suite.documents import vectors_root
 from wireproof.protocols import protocol, protocol_names
 
 COMBINATIONS = [
@@ -49,3 +50,7 @@ def test_both_directions_have_invalid_frames_with_their_error(name: str, profile
 
     assert {frame["direction"] for frame in wrong} >= {"request", "reply"}
     assert all(frame["error"] for frame in wrong)
+
+
+def test_derived_vectors_stay_small_enough_for_a_checkout() -> None:
+    assert sum(file.stat().st_size for file in vectors_root().glob("*/derived/*.json")) < 20_000_000
