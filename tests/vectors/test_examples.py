@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="no Node.js on this machine
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that an exported archive holds."""
     folder = tmp_path_factory.mktemp("archive")
-    archive("throttr", "7.1.0", "uint16", folder / "throttr.tar.gz")
-    with tarfile.open(folder / "throttr.tar.gz") as packed:
+    archive("throttr", "7.1.0", "uint16", folder / "throttr.zip")
+    with zipfile.ZipFile(folder / "throttr.zip") as packed:
         packed.extractall(folder)
     return folder / "throttr-7.1.0-uint16"
 
