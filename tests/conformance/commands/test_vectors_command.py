@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -180,11 +181,15 @@ def test_an_archive_is_the_same_from_files_and_from_cases(call: Call, tmp_path: 
     packed = tmp_path / "stored.zip"
     assert shown == f"{packed}: 7 files, {packed.stat().st_size} bytes\n"
     assert packed.read_bytes() == (tmp_path / "derived.zip").read_bytes()
-    with zipfile.ZipFile(packed) as archive:
-        texts = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
+    with zipfile.ZipFile(packed) as zipped:
+        texts = {name.partition("/")[2]: zipped.read(name).decode() for name in zipped.namelist()}
     assert json.loads(texts["vectors/made.json"])["configurations"]["a"]["sizes"] == {"value": 4}
     assert CLAUSE in [one["id"] for one in json.loads(texts["clauses.json"])["clauses"]]
     assert "2 frames and 1 conversations" in texts["README.md"]
+    call(*wanted, str(tmp_path / "stored.tar.gz"))
+    with tarfile.open(tmp_path / "stored.tar.gz") as archive:
+        files = [(one.name.partition("/")[2], archive.extractfile(one)) for one in archive.getmembers() if one.isfile()]
+        assert {name: file.read().decode() for name, file in files if file is not None} == texts
 
 
 @pytest.mark.parametrize(
