@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from wireproof.fuzz.live.exchanges import PlayedConnection
     from wireproof.fuzz.script import Script
 
-__all__ = ["TOLERANCE_NS", "Follower", "follower", "is_large", "may_be_followed"]
+__all__ = ["LARGE", "TOLERANCE_NS", "Follower", "follower", "is_large", "may_be_followed"]
 
 TOLERANCE_NS = 250 * 10**6
 """How late a live server may be, ns."""
 BY_TARGET, BY_SCRIPT = (Kind.ENDED, Kind.RESET), (Kind.CLOSED, Kind.HALF_CLOSED)
 LARGE = 1024
-"""Size in bytes from which a server may refuse a name or value."""
+"""Size in bytes from which a server may refuse a name or value, or a request that is not whole."""
 
 
 def is_large(request: Request) -> bool:

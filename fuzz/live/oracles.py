@@ -16,7 +16,7 @@ from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.last_words import in_frame, last_words
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.live.execution import sync_request_of
-from wireproof.fuzz.live.following import is_large
+from wireproof.fuzz.live.following import LARGE, is_large
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
 from wireproof.fuzz.live.reply_oracles import disagreement, leak, unlike_the_model
 from wireproof.fuzz.live.simulated import simulated
@@ -35,8 +35,6 @@ GROWTH = 32 << 20
 """Bytes by which a process may grow beyond the allowance for what it was sent."""
 A_BYTE_TAKES = 64
 """Bytes of memory allowed for one byte sent: a record of a few bytes is an object with a timer."""
-LARGEST = 1024
-"""Bytes of a request from which on it may be refused before it is whole."""
 SPIN = 0.2
 """CPU seconds a second that no idle server takes; a spinning one may get no more on a busy machine."""
 
@@ -168,7 +166,7 @@ def broken(play: Play) -> Suspicion | None:
     symbols = play.context.symbols
     report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
     unsure = {line.name for line in play.lines if line.turns_to_tls or line.asks_what_is_optional}
-    unsure |= {line.name for line in play.lines if line.unfinished >= LARGEST or line.may_be_misread}
+    unsure |= {line.name for line in play.lines if line.unfinished >= LARGE or line.may_be_misread}
     wrong = [one.violation for one in report.connections if one.violation and one.connection not in unsure]
     found = [one for one in wrong if one.side is Guilty.TARGET and not _is_allowed(play, one.clause)]
     if not found:

@@ -186,11 +186,16 @@ def without_last_closes(script: Script) -> Script:
 
 
 def asking_only(script: Script, kinds: frozenset[str], context: FuzzContext) -> Script:
-    """Return the script without the writes that hold a request of another kind, or none; all are told apart first."""
+    """Return the script without the writes that hold a request of another kind, or none; all are told apart first.
+
+    Where decoding depends on earlier messages it stays as it is.
+    """
+    if context.by_state:
+        return script
     kept: list[ScriptStep] = []
-    for step in script if context.by_state else context.apart(script):
-        asked, _ = context.requests(step.data) if isinstance(step, Write) and not context.by_state else ([], True)
-        if not isinstance(step, Write) or context.by_state or (asked and {one.NAME for one in asked} <= kinds):
+    for step in context.apart(script):
+        asked = context.requests(step.data)[0] if isinstance(step, Write) else []
+        if not isinstance(step, Write) or (asked and {one.NAME for one in asked} <= kinds):
             kept.append(step)
     return tuple(kept)
 
