@@ -7,7 +7,7 @@ connections get their turn.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -214,7 +214,7 @@ class Queue:
 
     def kept_bytes(self) -> int:
         """Return the bytes of what is stored, and of what waits for each acknowledgement."""
-        awaited = (one.message for one in self._awaited.values())
+        awaited = (one.message for first in self._awaited.values() for one in _chain(first))
         return sum(message.size for message in (*self._high, *self._normal, *awaited))
 
     def change(self, settings: QueueSettings) -> None:
@@ -267,8 +267,14 @@ class Queue:
 
     def missed(self, awaited: Awaited) -> None:
         """Follow an acknowledgement that did not come in time."""
-        if self._awaited.pop((awaited.message.id, awaited.client), None) is None:
+        key = awaited.message.id, awaited.client
+        if (first := self._awaited.get(key)) is None:
             return
+        if first is awaited:
+            del self._awaited[key]
+        else:
+            before = next(one for one in _chain(first) if one.then is awaited)
+            before.then, awaited.then = awaited.then, None
         self._settle(awaited)
         self.counters.negative_acks += 1
         if self.settings.delivery.acknowledges == "acknowledged" and self._state.rules.reports_timeouts:
@@ -290,16 +296,18 @@ class Queue:
             self.drain()
 
     def _await(self, message: StoredMessage, client: Client) -> None:
-        former = self._awaited.get((message.id, client))
-        if former is not None:
-            self._settle(former)
-        awaited = self._awaited[message.id, client] = Awaited(message, client)
+        awaited = Awaited(message, client)
+        *_, last = _chain(self._awaited.setdefault((message.id, client), awaited))
+        if last is not awaited:
+            last.then = awaited
         message.awaited += 1
         self._state.await_acknowledge(awaited, self.settings.ack_timeout)
 
     def _settle(self, awaited: Awaited) -> None:
         awaited.message.awaited -= 1
         self._state.settled(awaited)
+        if awaited.then is not None:
+            self._awaited[awaited.message.id, awaited.client] = awaited.then
 
     def _may_send(self) -> bool:
         return bool(self.channel.members) and not (self.holds_back and self._awaited)
@@ -313,3 +321,11 @@ class Queue:
             turn, self._turn = self._turn % len(members), self._turn + 1
             return list(islice(members, turn, turn + 1))
         return list(islice(members, 1)) if self.settings.only_first else list(members)
+
+
+def _chain(first: Awaited) -> Iterator[Awaited]:
+    """Yield what waits for acknowledgements with one id of one client, the oldest first."""
+    one: Awaited | None = first
+    while one is not None:
+        yield one
+        one = one.then

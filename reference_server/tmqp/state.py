@@ -200,8 +200,9 @@ class State:
             key, value = items.popitem()
             if isinstance(key, StoredMessage):
                 self.release(key)
-            elif value is not None:
+            while value is not None:
                 self.settled(value)
+                value = value.then
         if items:
             self.later(lambda: self.retire(items))
 

@@ -80,5 +80,7 @@ class Awaited(msgspec.Struct, eq=False, gc=False):
 
     message: StoredMessage
     client: Client
+    then: Awaited | None = None
+    """The next one with the same id that the client was sent meanwhile (E66)."""
     due: int = 0
     bucket: Bucket | None = None

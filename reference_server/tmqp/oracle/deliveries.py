@@ -86,9 +86,6 @@ class Deliveries:
             self._world.expect(client, "TMQP-PULL-3" if added else clause, shape, queue=queue, of_fields=of_fields)
             if queue.requests_ack and item.asks is not False:
                 ms = queue.ms("AcknowledgeTimeout") or int(str(self._world.defaults["AcknowledgeTimeout"])) or 1
-                same = item.id.value
-                former = [one for one in queue.awaited if one.client is client and one.item.id.value == same]
-                queue.awaited = [one for one in queue.awaited if one not in former]
                 queue.awaited.append(Awaited(item, client, *self._world.after(ms)))
         if receivers:
             queue.counts["SentMessages"] += 1
@@ -141,9 +138,15 @@ class Deliveries:
         found = next((one for one in sent if self._may_acknowledge(client, one.client)), None)
         if found is None:
             return None
-        queue.awaited.remove(found)
+        self._settle(queue, found)
         self._follow(queue, found.item, nack=nack)
         return found.item
+
+    def _settle(self, queue: ModelQueue, settled: Awaited) -> None:
+        """Wait for it no longer; whether two of one id that a client was sent are waited for at once is free (E66)."""
+        queue.awaited.remove(settled)
+        others = [one for one in queue.awaited if one.client is settled.client]
+        queue.is_vague |= any(one.item.id.value == settled.item.id.value for one in others)
 
     def _may_acknowledge(self, client: ModelClient, receiver: ModelClient) -> bool:
         """Say whether a client may acknowledge what a client was sent (E61)."""
@@ -152,7 +155,7 @@ class Deliveries:
 
     def missed(self, queue: ModelQueue, awaited: Awaited) -> None:
         """Follow an acknowledgement that did not come in time (E31)."""
-        queue.awaited.remove(awaited)
+        self._settle(queue, awaited)
         queue.counts["NegativeAcks"] += 1
         if queue.delivery in TRAVELLING and self._world.rules.reports_timeouts:
             self.confirm(queue, awaited.item, nack=True, is_certain=False)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.reference_server.tmqp.simulated import Server, heading, payloads, produce, rows
-from wireproof.protocols.tmqp.requests import Acknowledge
+from wireproof.protocols.tmqp.requests import Acknowledge, DeleteChannel, UpdateQueue
 
 PUSH, PULL = 1, 3
 
@@ -103,6 +103,39 @@ def test_put_back(server: Server, delivery: str, order: list[bytes]) -> None:
     assert found == order
 
 
+def test_each_of_one_id_is_waited_for(server: Server) -> None:
+    producer, consumer = ready(server, "after-acknowledged", AcknowledgeTimeout=60000)
+    for _ in range(3):
+        producer.send(produce(b"a", pending_ack=1))
+    for _ in range(3):
+        consumer.send(ack())
+        assert len(producer.take()) == 1
+    consumer.send(ack())
+    assert (producer.take(), server.service.state.held) == ([], 0)
+
+
+def test_the_second_of_one_id_may_be_missed_first(document: Server) -> None:
+    producer, consumer = ready(document, "after-acknowledged", AcknowledgeTimeout=60000)
+    producer.send(produce(b"a", pending_ack=1))
+    brief = b'{"Status":1,"RequestAcknowledge":true,"AcknowledgeTimeout":1000,'
+    brief += b'"MessageDeliveryHandler":"after-acknowledged"}'
+    producer.send(UpdateQueue(target=b"ch", headers=rows(Queue_Id="1"), payload=brief))
+    producer.send(produce(b"b", pending_ack=1), produce(b"c", pending_ack=1))
+    document.wait(1.1)
+    assert [heading(one, b"Nack-Reason") for one in producer.take()] == [b"timeout", b"timeout"]
+    consumer.send(ack())
+    assert [heading(one, b"Nack-Reason") for one in producer.take()] == [None]
+    assert document.service.state.held == 0
+
+
+def test_a_queue_that_goes_waits_for_none_of_one_id(document: Server) -> None:
+    producer, _ = ready(document, "after-acknowledged")
+    for _ in range(3):
+        producer.send(produce(b"a"))
+    assert producer.codes(DeleteChannel(id=b"r", pending_response=1, target=b"ch")) == [("RESPONSE", 0)]
+    assert document.service.state.held == 0
+
+
 def test_put_back_has_a_limit() -> None:
     server = Server(put_back_limit=2)
     producer, consumer = ready(server, "put-back-end")
@@ -160,10 +193,10 @@ def test_a_producer_that_is_gone(server: Server) -> None:
     assert payloads(consumer.send(ack())) == [b"a"]
 
 
-def test_ids_used_twice_are_counted_once(server: Server) -> None:
+def test_ids_used_twice_are_counted_twice(server: Server) -> None:
     producer, consumer = ready(server, "just-allow", AcknowledgeTimeout=0)
     producer.send(produce(b"a"), produce(b"b"))
-    consumer.send(ack())
+    consumer.send(ack(), ack())
     assert server.service.state.held == 0
     producer.send(produce(b"c"))
     server.wait(16)

@@ -109,6 +109,13 @@ def test_legal_servers_agree(mutant: str) -> None:
         store_input.check("tmqp", data, mutant)
 
 
+@pytest.mark.parametrize("mutant", [None, "legal-one-of-an-id"])
+def test_which_of_two_messages_with_one_id_is_waited_for_is_free(mutant: str | None) -> None:
+    found = checked(mutant)
+    do(found, (on("a", AWAITED), on("b", Join(target=b"c")), on("a", produced(1, pending_ack=1), produced(1))))
+    do(found, (on("b", NACK), on("b", ACK, ACK), AdvanceStep(2 * S), on("a", REPORTED)))
+
+
 STORED: tuple[Request, ...] = (
     queue(b'{"Status":3,"MessageDeliveryHandler":"after-received"}'),
     Join(**ASK, target=b"c"),
