@@ -17,6 +17,8 @@ from wireproof.protocols.tmqp.requests import (
     Leave,
     ListConsumers,
     ListQueues,
+    Produce,
+    Pull,
 )
 from wireproof.reference_server.tmqp.oracle.expected import Body, Expected, Headers, Refusal, Rows, Shape
 from wireproof.reference_server.tmqp.oracle.reading import first_header, number_in
@@ -126,9 +128,14 @@ def _id_wanted(shape: Shape) -> object:
 
 
 def _is_spelled_otherwise(world: World, request: RequestFrame) -> bool:
-    """Say whether a request names a channel in other letters than it was created, where a clause allows that."""
+    """Say whether a request names a channel in other letters than it, or the queue, was created: a clause allows it."""
     channel = world.channel(request.target)
-    return world.rules.answers_duplicates and channel is not None and channel.name != request.target
+    if channel is None or not world.rules.answers_duplicates:
+        return False
+    is_by_number = isinstance(request, Produce | Pull)
+    number = request.content_type if is_by_number else number_in(first_header(request, b"queue-id"))
+    queue = None if number is None else channel.queues.get(number)
+    return request.target != (channel.name if queue is None else queue.spelled)
 
 
 def _of_result(world: World, request: RequestFrame, code: int) -> str:
@@ -142,6 +149,8 @@ def _of_result(world: World, request: RequestFrame, code: int) -> str:
             return DESTROYED if key in world.destroyed else "TMQP-DELETE_CHANNEL-1"
         return "TMQP-JOIN-3" if key in world.unjoined and not isinstance(request, Join) else ""
     number = number_in(first_header(request, b"queue-id"))
+    if code == ResultCode.NOT_FOUND and channel is not None and number in channel.queues:
+        return OTHER_CASE if _is_spelled_otherwise(world, request) else ""
     is_gone = channel is not None and number is not None and number not in channel.queues
     is_there = code in (ResultCode.OK, ResultCode.DUPLICATE) and (key, number) in world.removed
     return "TMQP-DELETE_QUEUE-1" if is_gone and is_there else ""
@@ -159,7 +168,7 @@ def _of_headers(world: World, line: Line, one: Expected, message: Message, wante
     if one.clause.startswith(PULLED):
         request = line.requests.get(getattr(message, "id", b""))
         content = next((header.value for header in got if header.name.lower() == b"no-content"), b"")
-        if content == b"No-Channel" and request is not None and _is_spelled_otherwise(world, request):
+        if content in (b"No-Channel", b"No-Queue") and request is not None and _is_spelled_otherwise(world, request):
             return OTHER_CASE
         header = wanted.first_differing(got)
         count = "TMQP-PULL-4" if world.rules.counts_what_there_is else "TMQP-PULL-5"

@@ -265,7 +265,8 @@ class ModelOperations:
             self._wrong(client, request, FAILS, "TMQP-CREATE_QUEUE-8")
         else:
             channel = channel or self._make_channel(request.target, dict(self._world.defaults), set())
-            queue = channel.queues[number] = ModelQueue(channel, number, made[0], made[1] | channel.given)
+            given = made[1] | channel.given
+            queue = channel.queues[number] = ModelQueue(channel, number, made[0], given, request.target)
             named = {name: made[0][name] for name in made[1]}
             queue.mistaken.append((before, "TMQP-CREATE_QUEUE-5"))
             if self._world.rules.has_limits:

@@ -142,6 +142,8 @@ class ModelQueue:
     options: Options
     given: set[str]
     """The options that somebody has named."""
+    spelled: bytes = b""
+    """The name of its channel in the request that created it."""
     high: list[Item] = field(default_factory=list)
     normal: list[Item] = field(default_factory=list)
     awaited: list[Awaited] = field(default_factory=list)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conformance.scripted import make_symbols
+from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.field_boundaries import boundaries_of
 from wireproof.conformance.suite.segmentation import (
     ALL_CUTS,
@@ -20,6 +21,7 @@ from wireproof.conformance.suite.segmentation import (
     Carrier,
     spread,
 )
+from wireproof.protocols import protocol_names
 
 QUERY = bytes.fromhex("02 05 6b65796b65")
 SYMBOLS = make_symbols()
@@ -132,3 +134,10 @@ def test_no_cuts_are_left_when_none_is_allowed() -> None:
 
 def test_only_whole_does_nothing() -> None:
     assert [name for name, one in SEGMENTATIONS.items() if one.plain] == ["whole"]
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_each_protocol_says_which_clause_asks_for_the_same_answers_under_other_segmentations(name: str) -> None:
+    asking = load_suite(name).segmentations
+
+    assert {"bytes", "fields", "beside", "dripped", "joined"} <= asking.keys()

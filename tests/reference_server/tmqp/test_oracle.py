@@ -241,6 +241,16 @@ def test_a_message_that_nobody_was_to_get_is_told_as_what_forbids_it() -> None:
     assert error.value.clause == "TMQP-NOTIFICATION-5"
 
 
+def test_what_fails_since_a_queue_was_created_under_another_spelling_is_about_spellings() -> None:
+    steps = on("a", CreateChannel(**ASK, target=b"C")), on("a", MADE), on("a", replace(REPORTED, target=b"C"))
+    do(checked(), steps)
+
+    with pytest.raises(InvariantError) as error:
+        do(checked("channels-by-case"), steps)
+
+    assert error.value.clause == "TMQP-CREATE_CHANNEL-2"
+
+
 def test_messages_of_a_queue_have_an_order_and_other_answers_have_none() -> None:
     found = checked()
     do(found, (on("a", *STORED, pulled(LIFO)),))
