@@ -42,6 +42,8 @@ class SdkTraits:
     """Fields of pushes that an SDK need not report."""
     parting: Mapping[type[Request], Reply | None] = field(default_factory=dict)
     """What an SDK may ask by itself when it has to close -> the reply, None for none; then the server closes."""
+    fixed: frozenset[type[Message]] = frozenset()
+    """Requests that are fixed bytes: what is read as one of them, too, does not say the same."""
     canonical: Callable[[Message], Message] = lambda message: message
     """A request -> the one way to write what says the same."""
     parts: Callable[[Message], Sequence[Message]] = lambda message: (message,)

@@ -40,7 +40,13 @@ from wireproof.conformance.verdict.record_facts import (
     signature,
     size_of,
 )
-from wireproof.conformance.verdict.sdk_causes import SdkKeys, is_connecting, names_its_request, shown_as_played
+from wireproof.conformance.verdict.sdk_causes import (
+    SdkKeys,
+    is_connecting,
+    names_its_request,
+    names_its_value,
+    shown_as_played,
+)
 
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
@@ -87,9 +93,9 @@ class Group:
         """Put the smallest play first, one of a MUST before one of a MAY; of an SDK before one of a SHOULD, too.
 
         What an SDK does wrong in plain requests shows again in streams, which are about something else; the clause
-        comes first that is about the request, or that most of what shows it is about. What it does wrong wherever it is
-        asked for that is best shown by what was played first (`order`, by `id`), of a connection by a case that opens
-        it step by step.
+        comes first that is about the request, or the value, or that most of what shows it is about. What it does wrong
+        wherever it is asked for that is best shown by what was played first (`order`, by `id`), of a connection by a
+        case that opens it step by step.
         """
         ends = self.kind in (CauseKind.DEATH, CauseKind.HANG)
         of_sdk = all(one.get("role") == "client" for one in self.shows)
@@ -105,6 +111,7 @@ class Group:
                     "beside" in extra_of(one),
                     one["level"] in late,
                     of_sdk and not names_its_request(one),
+                    of_sdk and not names_its_value(one),
                     "at_once" in extra_of(one),
                     -entries[one["blamed"]] if of_sdk else 0,
                     ends and not is_about_its_request(one),

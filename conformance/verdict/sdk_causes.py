@@ -35,12 +35,13 @@ from wireproof.conformance.verdict.sdk_streams import (
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
-__all__ = ["SdkKeys", "is_connecting", "names_its_request", "shown_as_played", "with_spoiled"]
+__all__ = ["SdkKeys", "is_connecting", "names_its_request", "names_its_value", "shown_as_played", "with_spoiled"]
 
 ALWAYS = re.compile(r"(?![0-9a-f… ]+$|.*[{\d])[^\d]+")
 """What is expected of every request alike: no bytes, no values."""
 WORD = re.compile(r"(?:result|event)[\w.]* '([a-z_]+)'")
-"""A name of a number that was reported: where it is another name, the same table is wrong in every answer."""
+VALUE = re.compile(r"(?:result|event)[\w.]* '(\w+)'")
+"""A name of a number that was reported: where it is another name or number, the same table is wrong in every answer."""
 MOST_SPOIL = 3
 UNREPORTED = "the event message"
 NONE = "none in "
@@ -198,7 +199,7 @@ def _keys_of_a_failure(record: Record) -> Sequence[Key]:
     extra, expected, got = extra_of(record), str(record["expected"] or ""), str(record["got"] or "")
     if _is_unreported(record):
         return [("unreported", ("answering" in extra or record["blamed"]) if extra.get("works") else "")]
-    if (words := WORD.match(expected)) and (other := WORD.match(f"result {got}")):
+    if (words := WORD.match(expected)) and (other := VALUE.match(f"result {got}")):
         return [("word", extra.get("field"), words[1], other[1]), ("field", extra.get("reply_to"), extra.get("field"))]
     if ALWAYS.fullmatch(expected):
         return [("always", record["blamed"], expected)]
@@ -221,6 +222,12 @@ def names_its_request(record: Record) -> bool:
     is_bytes = "{'hex': " in str(record["expected"]).partition(SENT)[0]
     extra, words = extra_of(record), str(record["blamed"]).split("-")
     return extra.get("reply_to") in words and not (is_bytes or "misread" in extra)
+
+
+def names_its_value(record: Record) -> bool:
+    """Say whether a play is one of several that differ in the value that was expected: they are about it."""
+    found = VALUE.match(str(record["expected"] or ""))
+    return found is not None and found[1].upper() in str(record["case"]).upper().split(".")[1:]
 
 
 def shown_as_played(record: Record) -> bool:

@@ -138,5 +138,6 @@ SDK = SdkTraits(
     matched_by="id",
     listening="join",
     parting={Terminate: None},
+    fixed=frozenset({AnswerPing}),
     canonical=canonical,
 )

@@ -35,6 +35,7 @@ class RequestEquivalence:
         """Return what compares messages with `requests` by what they say; None where there is one way to write them."""
         known, plain = self._spoken.sdk, SdkTraits
         is_exact = known.canonical is plain.canonical and known.unsealed is plain.unsealed
+        is_exact |= all(type(one) in known.fixed for one in requests)
         if is_exact and not any(self._free(one, ignored) for one in requests):
             return None
 

@@ -28,6 +28,8 @@ MUTANTS = (
                  "if isinstance(answer, Response) and answer.content_type and not answer.source: answer = replace(answer, content_type=1)")),
     mutant("unknown-codes-are-ok", "A content type that has no name is reported as a success.", "CLIENT-21",
            first("accepted", "if isinstance(answer, Response) and answer.content_type not in list(ResultCode) and not answer.source: return Response()")),
+    mutant("codes-of-a-byte", "The result of a RESPONSE is read as its low byte.", "CLIENT-21",
+           before("Client.ask", "done = None if answer is None", "if type(answer).__name__ == 'Response': answer = replace(answer, content_type=answer.content_type & 255)")),
     mutant("failure-ends-connection", "On a failure the client closes.", "CLIENT-21",
            edit("Client.ask", "done = None if answer is None else accepted(request, answer)",
                 "try: done = None if answer is None else accepted(request, answer)",

@@ -73,6 +73,8 @@ MUTANTS = (
            edit("AnsweringLink._pushed", "self.send_unanswered([AnswerPing()])", "pass")),
     mutant("pings-answered-by-pings", "A PING of the server is answered by PING.", "CLIENT-20",
            edit("AnsweringLink._pushed", "self.send_unanswered([AnswerPing()])", "self.send_unanswered([Ping()])")),
+    mutant("pongs-of-other-flags", "PONG is 0A 10 and six zero bytes.", "CLIENT-20",
+           edit("AnsweringLink._pushed", "self.send_unanswered([AnswerPing()])", "self._transport.write(bytes.fromhex('0a10000000000000'))")),
     mutant("pings-not-answered-while-waiting", "A PING that comes while a request waits is not answered.", "CLIENT-20",
            edit("AnsweringLink._pushed", "self.send_unanswered([AnswerPing()])", "if not self._asked: self.send_unanswered([AnswerPing()])")),
     mutant("short-pings-unread", "A PING with other flags ends the connection.", "CLIENT-20",

@@ -139,4 +139,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("pieces-lost", "A frame that does not come whole is dropped.", "ROBUSTNESS-4 ROBUSTNESS-3",
            edit("TmqpSession._work", "assert request is NEED_DATA or isinstance(request, EndOfStream)",
                 "if self.client is not None and request is NEED_DATA: self.connection._buffer = type(self.connection._buffer)()")),
+    mutant("count-as-ushort", "Count of a pull is read modulo 65536.", "PULL-2 PULL-4 PULL-8",
+           edit("Messaging._served", "count = whole(given, MOST)", "count = whole(given, MOST)", "count = count and count & 0xFFFF")),
+    mutant("pulled-shows", "HideClientNames does not hide the source of what is pulled.", "MESSAGE-2",
+           edit("StoredMessage.delivered", "b\"\" if hides else self.source", "b\"\" if hides and not headers else (self.producer.id if headers else self.source)")),
 )  # fmt: skip

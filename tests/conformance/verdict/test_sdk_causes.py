@@ -375,6 +375,18 @@ def test_a_name_of_a_number_that_is_always_another_name_is_one_cause() -> None:
     assert grouped(*found, other) == [["PUBLISH", "SUBSCRIBE"], ["other"]]
 
 
+def test_a_name_of_a_number_that_is_always_the_same_other_number_is_one_cause_shown_by_the_case_about_it() -> None:
+    read = {"expected": "result.content_type 'not_found' (the server sent 1410)", "got": "'148' (digits)"}
+    others = [
+        of_sdk(f"{case}.{value}", place=(request, "content_type"), blamed="C-1", **read)
+        for case, value, request in (("flags", "0", "JOIN"), ("flags", "1", "LEAVE"), ("cut", "9", "JOIN"))
+    ]
+    about = of_sdk("codes.JOIN.NOT_FOUND", place=("JOIN", "content_type"), blamed="C-2", **read)
+
+    (cause,) = causes_of([*others, about])
+    assert (cause.clause, cause.first["case"]) == ("C-2", "codes.JOIN.NOT_FOUND")
+
+
 def test_a_request_that_is_sent_wrongly_is_shown_by_a_clause_of_its_own() -> None:
     wrong = {"byte": 2, "place": ("PUBLISH", "size"), "expected": "017f03", "got": "017f02: they differ at byte 2"}
     greeting = of_sdk("open/sessions", asked="PUBLISH", blamed="PSRT-GREETING-1", **wrong)
