@@ -163,6 +163,9 @@ class AskStep(Answering, frozen=True):
     fresh: Annotated[
         str | None, Meta(description="A field whose value must not have been sent before in this case.")
     ] = None
+    among: Annotated[
+        dict[str, Names], Meta(description="Field that the SDK chooses -> the values of which it must have one.")
+    ] = msgspec.field(default_factory=dict)
     sealed: Annotated[bool, Meta(description="What is sent is compared once it was opened.")] = False
     batch: bool = False
     refused: bool = False

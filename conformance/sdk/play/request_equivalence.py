@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -26,6 +26,8 @@ class RequestEquivalence:
     def __init__(self, spoken: Protocol, codec: Codec) -> None:
         self._spoken, self._codec = spoken, codec
         self._seen: dict[str, set[bytes]] = {}
+        self.among: Mapping[str, Sequence[str]] = {}
+        """Field that an SDK chooses -> the values, as text, of which it must have one in the step under way."""
 
     def written(self, requests: Sequence[Request], *, sealed: bool) -> bytes:
         """Return the bytes that are expected; none where only what they say can be."""
@@ -76,7 +78,9 @@ class RequestEquivalence:
     def _filled(self, asked: Asked, came: Message, ignored: Sequence[str]) -> Asked:
         if type(came) is not type(asked):
             return asked
-        return replace(asked, **{name: getattr(came, name) for name in self._free(asked, ignored)})
+        given = {name: getattr(came, name) for name in self._free(asked, ignored)}
+        allowed = {name: [one.encode() for one in values] for name, values in self.among.items()}
+        return replace(asked, **{name: value for name, value in given.items() if value in allowed.get(name, (value,))})
 
     def _free(self, asked: Message, ignored: Sequence[str]) -> set[str]:
         """Return the fields of a request that may have any value."""

@@ -64,4 +64,7 @@ MUTANTS = (
     mutant("respond-with-new-id", "A response has an id of its own.", "CLIENT-25",
            sent("id", "next(self._ids)", 'one.NAME == "RESPOND"')),
     mutant("respond-to-nobody", "A response has no target.", "CLIENT-25", sent("target", 'b""', 'one.NAME == "RESPOND"')),
+    mutant("source-of-its-own", "Without an id of the user the source of a frame is one that the client made.", "CLIENT-29",
+           sent("source", "self._way.identity.id or b'made-up'")),
+    mutant("source-is-the-name", "The source of a frame is the client's id in other letters.", "CLIENT-29", sent("source", "(self.id or b'').upper()")),
 )  # fmt: skip
