@@ -114,8 +114,8 @@ MOST_PIECES = 256
 class WriteSubstitution(Protocol):
     """Replaces placeholders in writes with tokens that the server sent in this play."""
 
-    def see(self, event: TraceEvent) -> None:
-        """Take the next event of the play."""
+    def follow(self, trace: Trace) -> None:
+        """Take the events of the play that are new, also of what was read between its steps."""
 
     def substituted(self, data: bytes) -> bytes:
         """Return `data` with its placeholders replaced."""
@@ -158,6 +158,7 @@ def performing(
         ):
             continue
         if substitution is not None and isinstance(action, Write):
+            substitution.follow(trace)
             action = replace(action, data=substitution.substituted(action.data))
         if patience is not None and isinstance(action, Read):
             action = Read(action.connection, patience(action))
@@ -180,7 +181,7 @@ def performing(
 
 def _followed(action: ScriptStep, trace: Trace, substitution: WriteSubstitution) -> ActionGenerator[None]:
     """Look for tokens in what came; read the rest of a message that comes in pieces, which may hold one."""
-    substitution.see(trace[-1])
+    substitution.follow(trace)
     for _ in range(MOST_PIECES):
         if not isinstance(action, Read):
             return
@@ -188,7 +189,7 @@ def _followed(action: ScriptStep, trace: Trace, substitution: WriteSubstitution)
             return
         answer = yield action
         trace.append(TraceEvent(round(answer.now * 1e6), trace[-1].connection, answer.kind, answer.data))
-        substitution.see(trace[-1])
+        substitution.follow(trace)
 
 
 def _is_sensible(action: ScriptStep, is_open: bool, is_half_closed: bool) -> bool:

@@ -65,6 +65,8 @@ class Protocol:
     """`MESSAGE.field` of a server -> what it identifies: the id that it makes for whoever asked for none."""
     named_by: frozenset[str] = frozenset()
     """Fields of requests, rows and pushes that name what they are about."""
+    own_names: Callable[[str, bytes], tuple[bytes, ...]] = lambda profile, id: ()
+    """(profile, id of a connection) -> the names that it is subscribed to from its beginning."""
     time_left: Mapping[str, tuple[str, Mapping[int, int]]] = field(default_factory=dict)
     """Field that shrinks as time passes -> the field with its unit, and the nanoseconds of each unit."""
     aliases: Mapping[str, tuple[str, JsonObject]] = field(default_factory=dict)

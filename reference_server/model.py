@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from wireproof.protocols.messages import Message, Request
 
 __all__ = [
+    "CarryingModel",
     "CountingModel",
     "Disagreement",
     "LastingModel",
@@ -200,6 +201,14 @@ class SharedModel(Protocol):
 
         What it is about may hold anything from now on. Return whether the rest can be judged.
         """
+
+
+@runtime_checkable
+class CarryingModel(Protocol):
+    """The model of a server of which some requests carry others, and may be answered in any way."""
+
+    def performed(self, request: Request, reply: Message | None) -> bool:
+        """Return whether an answer shows that what a request carries was performed."""
 
 
 @runtime_checkable

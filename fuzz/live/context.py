@@ -60,6 +60,8 @@ class FuzzContext:
     """Whether the target speaks TLS where no feature says so."""
     known: set[tuple[str, str]] = field(default_factory=set)
     """Oracle and shape of what is known of the target: what lies behind it is looked for."""
+    left_open: set[str] = field(default_factory=set)
+    """Requests that may be answered in any way, and that the target leaves without an answer."""
     _unlike: Counter[bool] = field(default_factory=Counter)
     """How often a model did not fit that was set up as for the cases (False), or by default (True)."""
 

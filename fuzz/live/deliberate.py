@@ -17,6 +17,7 @@ import msgspec
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Write
 from wireproof.fuzz.live.context import FuzzContext, largest_size
+from wireproof.fuzz.live.own_names import has_own_names, use_own_names
 from wireproof.fuzz.live.writes import a_write, with_data
 from wireproof.fuzz.script import Script
 from wireproof.protocols import LocalProtocolError, Request
@@ -202,4 +203,5 @@ def deliberate(context: FuzzContext) -> dict[str, Callable[[Random, Script, Fuzz
     found += [enlarge] if context.largest_field >= min(BUFFERS) else []
     found += [carry] if context.carriers else []
     found += [go_inside_tls] if context.speaks_tls else []
+    found += [use_own_names] if has_own_names(context) else []
     return {one.__name__: one for one in found}

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from wireproof.conformance.model.actions import Open, Secure, Shut
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.deliberate import carry, cut_off, deliberate, enlarge, wrap_16, wrap_32, wrap_64
+from wireproof.fuzz.live.own_names import use_own_names
 from wireproof.fuzz.script import Script
 
 __all__ = ["KINDS", "DrawnKinds"]
@@ -20,6 +21,7 @@ KINDS: Mapping[str, str] = {
     wrap_64.__name__: "sums that wrap at 2^64",
     carry.__name__: "requests within carriers",
     cut_off.__name__: "ends within a request",
+    use_own_names.__name__: "names that every connection has",
 }
 """Mutator -> the kind of the scripts that it makes."""
 

@@ -29,7 +29,7 @@ from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.run import reference_target
 from wireproof.fuzz.live.canaries import is_marked
 from wireproof.protocols import Message, Push, Request
-from wireproof.reference_server.model import Disagreement, SharedModel, Window
+from wireproof.reference_server.model import CarryingModel, Disagreement, SharedModel, Window
 
 if TYPE_CHECKING:
     from wireproof.fuzz.live.context import FuzzContext
@@ -161,6 +161,9 @@ class Follower:
         if self.found is None and name in self._open and self.judge.unanswered(name) is None:
             self._miss(name)
         self.has_stopped |= name in self._open and self._is_due(name)
+        unanswered = self.judge.unanswered(name) if name in self._open else None
+        if unanswered is not None and unanswered.NAME in self.context.optional:
+            self.context.left_open.add(unanswered.NAME)
 
     def settled(self) -> None:
         """Judge what came once nothing is due."""
@@ -192,9 +195,12 @@ class Follower:
     def _sent(self, line: PlayedConnection) -> None:
         """Follow the requests that are whole now."""
         asked = list(self._new_requests(line))
+        before = self.judge.unanswered(line.name)
+        under_way = [before, *asked] if before is not None else asked
+        is_unsure = len(under_way) > 1 and any(one.NAME in self.context.optional for one in under_way)
         others = [other for name, other in self._open.items() if name != line.name]
         is_open = any(self._is_under_way(other.name) or other.unfinished for other in others)
-        if is_open or not line.is_asked_well or not all(map(self._is_known, asked)):
+        if is_open or is_unsure or not line.is_asked_well or not all(map(self._is_known, asked)):
             self.has_stopped = True
             return
         for request in asked:
@@ -211,12 +217,19 @@ class Follower:
 
         Nor one that is large, where no answer has to say that it was refused.
         """
-        if request.NAME in self.context.optional or (self.judge.expects_answers and is_large(request)):
+        if request.NAME in self.context.optional and not self._may_be_believed(request):
+            return False
+        if self.judge.expects_answers and is_large(request):
             return False
         if self._knows_others:
             return True
         names = (getattr(request, name, b"") for name in self.context.symbols.protocol.named_by)
         return all(is_marked(name) for name in names if isinstance(name, bytes) and name)
+
+    def _may_be_believed(self, request: Request) -> bool:
+        """Return whether a request that may be answered in any way is followed: its answer may show what was done."""
+        carriers = {type(one) for one, _ in self.context.carriers}
+        return self._knows_others and type(request) in carriers and request.NAME not in self.context.left_open
 
     def _received(self, line: PlayedConnection) -> None:
         """Follow the messages that are whole now; once it has stopped, pushes alone."""
@@ -252,6 +265,11 @@ class Follower:
     def _take(self, line: PlayedConnection, message: Message) -> None:
         request = self.judge.unanswered(line.name)
         found = self.judge.received(line.name, message, self._now)
+        if request is not None and request.NAME in self.context.optional and not isinstance(message, Push):
+            model: Any = self.judge.model
+            if not (isinstance(model, CarryingModel) and model.performed(request, message)):
+                self.has_stopped = True
+                return
         self._judge("answers agree with the model", found, request)
 
     def _ended(self, line: PlayedConnection) -> None:

@@ -43,7 +43,7 @@ from wireproof.fuzz.live.campaign_progress import CampaignLimits, CampaignProgre
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.covering import CoveringScripts
-from wireproof.fuzz.live.deliberate import enlarge, go_inside_tls
+from wireproof.fuzz.live.deliberate import carry, deliberate, enlarge, go_inside_tls
 from wireproof.fuzz.live.drawn_kinds import DrawnKinds
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.generation import ScriptGenerator
@@ -52,6 +52,7 @@ from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, 
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, judged
+from wireproof.fuzz.live.own_names import use_own_names
 from wireproof.fuzz.live.reduction import Attributed, Attribution
 from wireproof.fuzz.live.turns import has_several, in_turn
 from wireproof.fuzz.live.weight import HEAVY, Allowance, Weights, weight
@@ -89,6 +90,8 @@ INSIDE_TLS = 0.2
 """Share of plays of which a connection goes on inside TLS, where the target speaks it."""
 GENERATED, IN_TURN = 0.2, 0.6
 """Shares of the others that are generated, and of scripts with several connections that act one after the other."""
+ALTERED = 0.3
+"""Share of these about names that every connection has, and with requests in carriers."""
 SHORTEST_OF = 2
 """Scripts that are drawn to mutate the one with the fewest steps: many short ones find more than few long ones."""
 UNCHANGED = 0.2
@@ -266,7 +269,7 @@ class Campaign:
         if self._random.random() < UNCHANGED:
             return seed, []
         if self._random.random() < GENERATED:
-            return self._generator.script(), []
+            return self._generated()
         if self._covering and self._random.random() < COVERING:
             script, is_changed = self._covering.drawn(self._random, self._context)
             if is_changed:
@@ -277,6 +280,15 @@ class Campaign:
             pool = self._novel if self._novel and self._random.random() < 0.5 else self._context.others
             script = min(self._random.choices(pool, k=SHORTEST_OF), key=len)
         return mutated_by(self._random, script, self._context, may_be_heavy=may_be_heavy)
+
+    def _generated(self) -> tuple[Script, list[str]]:
+        """Return a generated script, now and then with what a server gives everybody or with requests in carriers."""
+        script, applied, known = self._generator.script(), list[str](), deliberate(self._context)
+        for name in (use_own_names.__name__, carry.__name__):
+            if name in known and self._random.random() < ALTERED:
+                script = known[name](self._random, script, self._context)
+                applied.append(name)
+        return script, applied
 
     def _found_in(self, play: Play) -> CampaignFinding | None:
         """Return what the first suspicion about a play leads to that is not known.

@@ -1,7 +1,7 @@
 """Placeholders in scripts for tokens: values that a server sends in each play and expects in later requests.
 
-A placeholder stands for the latest token of one connection and has the size of that token. It is replaced while the
-script is played; if no token came, it is sent as it is.
+Both may be written in hexadecimal, too. A placeholder stands for the latest token of one connection and has the size of
+that token. It is replaced while the script is played; if no token came, it is sent as it is.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import replace
 from zlib import crc32
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Write
-from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.fuzz.script import Script, ScriptStep
 from wireproof.protocols import Message, Role
 from wireproof.protocols.dissect import Dissection
 
 __all__ = ["SHORTEST", "TokenSubstitution", "has_placeholders", "on_other_connections", "placeholder", "tokens_in"]
 
-PLACEHOLDER = re.compile(rb"=echo:[0-9a-f]{8}=*")
+PLACEHOLDER = re.compile(rb"=echo:[0-9a-f]{8}=*|3d6563686f3a(?:3\d|6[1-6]){8}(?:3d)*")
 ON_A_CONNECTION = Open | Write | Read | Secure | Shut
 SHORTEST = 14
 """Smallest size of a token in bytes."""
@@ -42,12 +42,14 @@ def on_other_connections(script: Iterable[ScriptStep], name: Callable[[str], str
     steps = list(script)
     names = {step.connection for step in steps if isinstance(step, ON_A_CONNECTION)}
     heads = {placeholder(one, SHORTEST): placeholder(name(one), SHORTEST) for one in names}
+    heads |= {old.hex().encode(): new.hex().encode() for old, new in heads.items()}
     return [_on_other_connection(step, name, heads) for step in steps]
 
 
 def _on_other_connection(step: ScriptStep, name: Callable[[str], str], heads: dict[bytes, bytes]) -> ScriptStep:
     def other(found: re.Match[bytes]) -> bytes:
-        head, rest = found[0][:SHORTEST], found[0][SHORTEST:]
+        size = SHORTEST if found[0][:1] == b"=" else 2 * SHORTEST
+        head, rest = found[0][:size], found[0][size:]
         return heads.get(head, head) + rest
 
     if isinstance(step, Write) and PLACEHOLDER.search(step.data):
@@ -70,6 +72,13 @@ class TokenSubstitution:
         self._fields = fields
         self._lines: dict[str, Dissection] = {}
         self._values: dict[bytes, bytes] = {}
+        self._taken = 0
+
+    def follow(self, trace: Trace) -> None:
+        """Take the events of the play that are new, also of what was read between its steps."""
+        for event in trace[self._taken :]:
+            self.see(event)
+        self._taken = len(trace)
 
     def see(self, event: TraceEvent) -> None:
         """Take the next event of the play."""
@@ -92,5 +101,5 @@ class TokenSubstitution:
     def substituted(self, data: bytes) -> bytes:
         """Return `data` with each placeholder replaced by its token."""
         for one, value in self._values.items():
-            data = data.replace(one, value)
+            data = data.replace(one, value).replace(one.hex().encode(), value.hex().encode())
         return data

@@ -7,7 +7,7 @@ from wireproof.protocols.sdk_traits import SdkTraits
 from wireproof.protocols.throttr.codec import OK, REFUSED, Codec
 from wireproof.protocols.throttr.connection import ClientConnection, ServerConnection
 from wireproof.protocols.throttr.enums import Attribute, Change, KeyType, RequestType, TTLType
-from wireproof.protocols.throttr.masks import MASKED, NAMED_BY, TIME_LEFT
+from wireproof.protocols.throttr.masks import MASKED, NAMED_BY, TIME_LEFT, own_names
 from wireproof.protocols.throttr.profiles import PROFILES, V710, V732
 from wireproof.protocols.throttr.requests import Query
 from wireproof.protocols.throttr.states import State
@@ -38,6 +38,7 @@ PROTOCOL = Protocol(
     time_moves=frozenset({"keys", "counters", "buffers", "allocated_bytes_on_counters", "allocated_bytes_on_buffers"}),
     masked=MASKED,
     named_by=NAMED_BY,
+    own_names=own_names,
     time_left=TIME_LEFT,
     sdk=SdkTraits(
         connect_fields={"timeout": "seconds"}, order_clause="THR-ROBUSTNESS-25", whole_clause="THR-FRAMING-3"

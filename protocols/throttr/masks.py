@@ -9,7 +9,7 @@ from wireproof.protocols.messages import Message, declared_layout
 from wireproof.protocols.throttr.enums import NANOSECONDS_PER_UNIT
 from wireproof.protocols.throttr.replies import ConnectionsReply, InfoReply
 
-__all__ = ["MASKED", "NAMED_BY", "TIME_LEFT"]
+__all__ = ["MASKED", "NAMED_BY", "TIME_LEFT", "own_names"]
 
 NAMED_BY = frozenset({"key", "channel"})
 """Fields that name a record or a channel."""
@@ -17,6 +17,11 @@ TIME_LEFT: Mapping[str, tuple[str, Mapping[int, int]]] = {
     "ttl": ("ttl_type", {int(unit): length for unit, length in NANOSECONDS_PER_UNIT.items()})
 }
 """Field that shrinks as time passes -> the field with its unit, and the nanoseconds of each unit."""
+
+
+def own_names(profile: str, id: bytes) -> tuple[bytes, ...]:
+    """Return the channels that a connection is subscribed to from its beginning (T35)."""
+    return () if profile == "7.1.0" else (b"*", id.hex().encode())
 
 
 def _fields(message: type[Message]) -> Iterator[str]:

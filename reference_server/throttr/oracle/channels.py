@@ -20,6 +20,8 @@ from wireproof.reference_server.throttr.oracle.peers import Peer, Peers, is_refu
 __all__ = ["Channels"]
 
 EVERYBODY = b"*"
+HEX_ID = 32
+"""Size in bytes of the name of a connection's own channel."""
 UNLIMITED = 8000
 """Bytes of payload up to which no server is known to have a limit (ROBUSTNESS-14): a release ends at 8,096 a frame."""
 Copies = Mapping[Peer, int]
@@ -54,6 +56,8 @@ class Channels:
         """Subscriptions that a connection may have; None where nobody has as many."""
         self.is_ours: Callable[[bytes], bool] = lambda _: True
         """Whether nobody else has ever used a channel."""
+        self.is_our_payload: Callable[[bytes], bool] = lambda _: False
+        """Whether nobody else can have published a payload, where others use the server."""
         self._names_channel = PushedEvent in profile.pushes
         self._max = (1 << (8 * profile.variants[variant].sizes["value"])) - 1
         self._held: dict[bytes, dict[Peer, Held]] = {}
@@ -142,6 +146,12 @@ class Channels:
         """Return whether others may be subscribed to a channel, or publish to it."""
         return self._shared and (name == EVERYBODY or not self.is_ours(name))
 
+    def _may_be_of_others(self, peer: Peer, name: bytes, payload: bytes) -> bool:
+        """Return whether somebody else may have published a push, or it is about an id that may be that of `peer`."""
+        if not self._names_channel or not self._is_open_to_others(name):
+            return False
+        return not self.is_our_payload(payload) or (peer.id is None and len(name) == HEX_ID)
+
     def _expect(self, peer: Peer, request: Publish, *, least: int, most: int) -> None:
         name = request.channel if self._names_channel else b""
         due = self._due.setdefault(peer, {}).setdefault((name, request.payload), Due())
@@ -184,8 +194,7 @@ class Channels:
         """Judge the pushes that arrived; forget complete ones once nothing more of them can arrive."""
         for peer, dues in self._due.items():
             for (name, payload), due in dues.items():
-                is_open = self._names_channel and self._is_open_to_others(name)
-                if due.came > due.most and not is_open:
+                if due.came > due.most and not self._may_be_of_others(peer, name, payload):
                     detail = f"{peer.name} got {_described(name, payload)} {due.came} times, at most {due.most} are due"
                     return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
         wrong = self._out_of_order()

@@ -15,6 +15,7 @@ from wireproof.protocols.throttr.replies import (
     InfoReply,
     ListReply,
     StatsReply,
+    Status,
     WhoamiReply,
 )
 from wireproof.protocols.throttr.requests import (
@@ -72,7 +73,7 @@ class DocumentModel(NeverEnding):
 
     def shares(self, is_ours: Callable[[bytes], bool]) -> None:
         """Report which keys and channels nobody else has ever used."""
-        self.records.shared_keys.is_ours = self.channels.is_ours = is_ours
+        self.records.shared_keys.is_ours = self.channels.is_ours = self.channels.is_our_payload = is_ours
 
     def forgets(self, request: Request | None) -> bool:
         """Report an answer, or with None a push, that is known to be wrong; return whether the rest can be judged."""
@@ -83,6 +84,15 @@ class DocumentModel(NeverEnding):
         else:
             return not isinstance(request, Subscribe | Unsubscribe | Publish | Event)
         return True
+
+    def performed(self, request: Request, reply: Message | None) -> bool:
+        """Return whether an answer shows that what a request carries was performed, however many carry it (T36)."""
+        while isinstance(request, Event) and isinstance(reply, EventReply):
+            try:
+                request, reply = self._codec.whole_request(request.payload), reply.reply
+            except MalformedFrameError:
+                return False
+        return not isinstance(request, Event) and not (isinstance(reply, Status) and not reply.ok)
 
     def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
         """Report a new connection; `port` is the client's, if there is one."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 import pytest
 
 from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.exchanges import FollowedTrace
+from wireproof.fuzz.live.following import follower
 from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.own_names import use_own_names
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
-from wireproof.fuzz.live.token_substitution import placeholder
+from wireproof.fuzz.live.token_substitution import has_placeholders, on_other_connections, placeholder
 from wireproof.fuzz.live.turns import SETTLE, in_turn
 from wireproof.fuzz.script import Script
 from wireproof.protocols import Request
@@ -19,7 +26,17 @@ from wireproof.protocols.namechan.enums import Replay
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
 from wireproof.protocols.psrt.requests import Publish as PsrtPublish
 from wireproof.protocols.psrt.requests import Subscribe as PsrtSubscribe
-from wireproof.protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Subscribe, Unsubscribe
+from wireproof.protocols.throttr.requests import (
+    Event,
+    Get,
+    Insert,
+    Publish,
+    Purge,
+    Query,
+    Subscribe,
+    Unsubscribe,
+    Whoami,
+)
 from wireproof.protocols.throttr.requests import Set as SetBuffer
 
 THROTTR = FuzzContext("throttr", "7.3.2", "uint16")
@@ -83,6 +100,100 @@ def test_a_push_that_nobody_is_due_is_reported() -> None:
     assert reports(THROTTR, other) == []
     assert reports(THROTTR, other, "push-to-whoever-subscribed") == [("pushes agree with the model", "THR-PUSH-5")]
     assert reports(THROTTR, pushed(), "push-twice") == [("pushes agree with the model", "THR-PUSH-6")]
+
+
+def to_everybody(*, carried: bool = False) -> Script:
+    """Return a script in which `p` publishes to everybody, also from inside another request."""
+    asking = Publish(b"*", b"~00000003~")
+    steps = (Open("a"), *asked(THROTTR, "a", Whoami()), Open("b"), *asked(THROTTR, "b", Whoami()), Open("p"))
+    last = Event(b"c", THROTTR.encode(asking)) if carried else asking
+    return in_turn((*steps, *asked(THROTTR, "p", last)))
+
+
+def to_one(*, carried: bool = False) -> Script:
+    """Return a script in which `p` publishes to the id of `a`."""
+    asking = Publish(placeholder("a", 16).hex().encode(), b"~00000003~")
+    return tuple(
+        replace(step, data=step.data.replace(THROTTR.encode(Publish(b"*", asking.payload)), THROTTR.encode(asking)))
+        if isinstance(step, Write) and not carried
+        else replace(step, data=THROTTR.encode(Event(b"c", THROTTR.encode(asking))))
+        if isinstance(step, Write) and step.connection == "p"
+        else step
+        for step in to_everybody(carried=carried)
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "mutant", "expected"),
+    [
+        (to_everybody(), "push-to-nobody", ("every push arrives", "THR-PUSH-4")),
+        (to_everybody(), "push-twice", ("pushes agree with the model", "THR-PUSH-6")),
+        (to_everybody(carried=True), "push-to-nobody", ("every push arrives", "THR-PUSH-4")),
+        (to_everybody(carried=True), "push-twice", ("pushes agree with the model", "THR-PUSH-6")),
+        (to_one(), "push-to-nobody", ("every push arrives", "THR-PUSH-4")),
+        (to_one(), "push-twice", ("pushes agree with the model", "THR-PUSH-6")),
+        (to_one(carried=True), "push-to-nobody", ("every push arrives", "THR-PUSH-4")),
+        (to_one(carried=True), "push-names-the-channel-of-its-event", ("every push arrives", "THR-PUSH-3")),
+    ],
+)
+def test_pushes_of_what_is_published_to_everybody_to_an_id_and_inside_a_request_are_judged(
+    script: Script, mutant: str, expected: tuple[str, str]
+) -> None:
+    assert reports(THROTTR, script) == []
+    assert reports(THROTTR, script, mutant) == [expected]
+
+
+@pytest.mark.parametrize("mutant", ["legal-events-refused", "legal-events-01-00"])
+def test_what_a_request_holds_that_may_be_answered_in_any_way_is_open_until_the_answer_shows_it(mutant: str) -> None:
+    behind = asked(THROTTR, "p", Event(b"c", THROTTR.encode(Insert(7, 4, 60, KEY))), Query(KEY))
+
+    assert reports(THROTTR, in_turn((*to_everybody(carried=True), SETTLE, *behind)), mutant) == []
+
+
+def test_a_server_that_never_answers_such_a_request_is_asked_once() -> None:
+    context = FuzzContext("throttr", "7.3.2", "uint16")
+    follows = follower(context, bare=True)
+    assert follows is not None
+    trace = FollowedTrace(context=context)
+    trace.follower = follows
+    trace.append(TraceEvent(0, "a", Kind.OPENED))
+    trace.append(TraceEvent(0, "a", Kind.SENT, context.encode(Event(b"c", context.encode(Whoami())))))
+    assert follows.awaits("a")
+    follows.missed("a")
+
+    assert follows.has_stopped
+    assert context.left_open == {"EVENT"}
+
+
+def test_what_others_publish_to_everybody_is_open() -> None:
+    steps = (Open("a"), *asked(THROTTR, "a", Whoami()), Open("p"), *asked(THROTTR, "p", Publish(b"*", b"of others")))
+
+    assert reports(THROTTR, in_turn(steps), "push-twice") == []
+
+
+def test_scripts_are_changed_to_the_names_that_every_connection_has() -> None:
+    names = set()
+    for seed in range(20):
+        script = use_own_names(Random(seed), pushed(), THROTTR)
+        names |= {one.channel for one in requests_of(script) if isinstance(one, Publish)}
+        assert reports(THROTTR, in_turn(script)) == []
+    assert names >= {b"*", placeholder("a", 16).hex().encode(), placeholder("p", 16).hex().encode()}
+    old = FuzzContext("throttr", "7.1.0", "uint16")
+    assert use_own_names(Random(1), pushed(), old) == pushed()
+    assert use_own_names(Random(1), psrt_clients(), PSRT) == psrt_clients()
+
+
+def requests_of(script: Script) -> list[Request]:
+    return [one for step in script if isinstance(step, Write) for one in THROTTR.requests(step.data)[0]]
+
+
+def test_placeholders_of_ids_in_hexadecimal_follow_their_connection() -> None:
+    script = (Open("a"), Write("a", placeholder("a", 16).hex().encode() + placeholder("a", 16)))
+
+    assert has_placeholders((Write("a", placeholder("a", 16).hex().encode()),))
+    assert on_other_connections(script, lambda name: name + "2")[1] == Write(
+        "a2", placeholder("a2", 16).hex().encode() + placeholder("a2", 16)
+    )
 
 
 def test_who_has_unsubscribed_or_left_is_due_nothing() -> None:
