@@ -40,4 +40,11 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("turns-from-the-last", "Round robin begins with who subscribed last.",
           edit("Queue.subscribe", "self.subscribers[session] = session.subscriptions[self.name] = found",
                "self.subscribers = {session: found, **self.subscribers}", "session.subscriptions[self.name] = found")),
+    legal("unknown-escapes-are-kept", "A backslash that begins no escape stands for itself (N30).",
+          edit("SexpReader._escape", 'raise SexpError("expected two hexadecimal or three decimal digits after \\\\", self._at)', "self._parts.extend((92, first)); self._at += 2; return True"),
+          edit("SexpReader._escape", 'raise SexpError(f"expected an escape after \\\\, got {first:02x}", self._at)', "self._parts.extend((92, first))")),
+    legal("zones-without-a-colon", "A zone may be +0100 or +1:00, too (N31).",
+          edit("_time", "found = _TIME.fullmatch(text)",
+               'text = re.sub(rb"(:\\d\\d(?:\\.\\d*)?)([+-])(\\d?\\d):?(\\d\\d)$", lambda it: b"%s%s%02d:%s" % (it[1], it[2], int(it[3]), it[4]), text)',
+               "found = _TIME.fullmatch(text)")),
 )  # fmt: skip

@@ -80,8 +80,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
                 "return message, at + reader.stop if line < 0 else line + 1")),
     mutant("escapes-of-any-size", "\\256 and more are taken modulo 256.", "LINE-13",
            edit("SexpReader._escape", "if number > 255:", "number %= 256", "if False:")),
-    mutant("unknown-escapes-are-kept", "An unknown escape is the letter itself.", "LINE-13",
-           edit("SexpReader._escape", 'raise SexpError(f"expected an escape after \\\\, got {first:02x}", self._at)', "self._parts.append(first)")),
     mutant("continuation-keeps-spaces", "What continues a line keeps its spaces.", f"LINE-6 {SPELLED}",
            edit("SexpReader._escape", "self._mode = _Mode.INDENT", "pass")),
     mutant("no-continuation", "A backslash at a line end is malformed.", f"LINE-6 {SPELLED}",
