@@ -24,6 +24,7 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.record_facts import (
     CauseKind,
     asked_in,
+    awaited_in_vain,
     entry_of,
     extra_of,
     follows,
@@ -39,6 +40,7 @@ from wireproof.conformance.verdict.record_facts import (
     process_of,
     signature,
     size_of,
+    unreadable,
 )
 from wireproof.conformance.verdict.sdk_causes import (
     SdkKeys,
@@ -189,7 +191,7 @@ class _Grouping:
             for key in of_sdk.of(one):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, Group] = {}
-        for one in sorted(records, key=size_of):
+        for one in sorted(records, key=lambda one: (kind_of(one) is not CauseKind.FAILURE, size_of(one))):
             groups.setdefault(lead(id(one)), Group(kind_of(one))).shows.append(one)
         self._groups += groups.values()
 
@@ -254,6 +256,12 @@ class _Grouping:
         found = (one for one in self._groups if one.kind is CauseKind.FAILURE)
         return next((one for one in found if any(all(it[n] == record[n] for n in facts) for it in one.shows)), None)
 
+    def _unread(self, record: Record) -> Group | None:
+        """Return the group of what cannot be read for the same reason, or of waits in vain for the same message."""
+        facts = {fact for fact in (unreadable(record), awaited_in_vain(record)) if fact}
+        same = [one for one in self._groups if any(facts & {unreadable(it), awaited_in_vain(it)} for it in one.shows)]
+        return max(same, key=lambda one: len(one.shows) + len(one.follow), default=None)
+
     def _others(self, records: Sequence[Record]) -> None:
         """Let what failed in a step that prepares follow, or stand by itself; all else by what came."""
         apart: dict[tuple[object, ...], Group] = {}
@@ -261,6 +269,8 @@ class _Grouping:
             kind, place = kind_of(one), place_of(one)
             prepares = kind is CauseKind.PRECONDITION
             found = (self._alike(one) if place is None else self._at([one])) if prepares else None
+            if found is None and prepares:
+                found = self._unread(one)
             if found is not None:
                 found.follow.append(one)
                 continue

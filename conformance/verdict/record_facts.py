@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CauseKind",
     "asked_in",
+    "awaited_in_vain",
     "entry_of",
     "extra_of",
     "follows",
@@ -35,10 +36,13 @@ __all__ = [
     "shared_keys",
     "signature",
     "size_of",
+    "unreadable",
 ]
 
 LARGE = 1 << 7
 """From here on a number is large enough that two failures which read it at one place have one cause."""
+UNREADABLE = re.compile(r"\w+ at byte \d+: (?P<why>.*? \[[\w-]+\])")
+"""What came and is no message of the protocol: its code, where, why, and the clause that says so."""
 VARIES = re.compile(r"0x[0-9a-fA-F]+|\d+|b'[^']*'|\"[^\"]*\"")
 WAITED, ENDS = "waited", ("closed", "reset")
 SILENT, SILENCE = "silent", re.compile(r"nothing (in|beyond) ")
@@ -97,8 +101,12 @@ def kind_of(record: Record) -> CauseKind:
 def shared_keys(record: Record) -> list[tuple[object, ...]]:
     """Return what a failure shares with others of the same cause; what the model judged, the clause that it names."""
     kind, whole = kind_of(record), record["delivery"] == WHOLE.name and "together" not in extra_of(record)
-    by_model = whole and kind is CauseKind.FAILURE and is_modelled(record)
-    return [*_shared_keys(record), *([(kind, record["blamed"])] if by_model else [])]
+    found = _shared_keys(record)
+    if whole and kind is CauseKind.FAILURE and is_modelled(record):
+        found.append((kind, record["blamed"]))
+    elif whole and not is_generated(record["case"]) and "hang" not in extra_of(record) and "." in record["case"]:
+        found.append((record["blamed"], entry_of(record)))
+    return found
 
 
 def _shared_keys(record: Record) -> list[tuple[object, ...]]:
@@ -117,12 +125,27 @@ def _shared_keys(record: Record) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = [(kind, record["blamed"], place)]
     if let_time_pass(record):
         found.append((kind, place, plain(record["expected"]), plain(record["got"])))
+    if why := unreadable(record):
+        found.append((kind, why))
     if "extreme" in extra_of(record):
         found.append((kind, extra_of(record)["extreme"]))
     number = re.fullmatch(r"(\d+)", str(record["got"]).split(";")[0].strip())
     if number and int(number[1]) >= LARGE and place[1]:
         found.append((kind, place, number[1]))
     return found
+
+
+def unreadable(record: Record) -> str:
+    """Return why what came is no message of the protocol, without what differs from play to play; "" if it is one."""
+    found = UNREADABLE.match(str(record["got"]))
+    return plain(found["why"]) if found else ""
+
+
+def awaited_in_vain(record: Record) -> str:
+    """Return the name of the message that did not come, where no request names the place; "" for all else."""
+    if place_of(record) is not None or not SILENCE.match(str(record["got"])):
+        return ""
+    return str(record["expected"]).partition("(")[0]
 
 
 def entry_of(record: Record) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message
 from wireproof.protocols.namechan.replies import Error
+from wireproof.protocols.namechan.replies import Message as Delivered
 from wireproof.reference_server.namechan.oracle.queues import Membership
 
 __all__ = ["DueAnswer", "ModelLine"]
@@ -99,13 +100,25 @@ class ModelLine:
         """Yield what must still come, with its clause."""
         yield from ((repr(one), self._missing(one)) for one in self.answers if one.is_certain)
         for member in self.memberships:
-            what = (one for one in member.due if one.is_certain)
-            yield from ((f"message {one.id} of {member.queue.name!r}: {one.body!r}", _clause(member)) for one in what)
+            yield from ((text, _clause(member)) for text in _due_messages(member))
+
+    def due_instead_of(self, message: Message) -> str:
+        """Return what must come where a message came that must not: of its queue, if that has any; "" for nothing."""
+        if isinstance(message, Delivered):
+            for member in self.memberships:
+                if member.queue.topic == message.topic and (texts := list(_due_messages(member))):
+                    return texts[0]
+        return next((text for text, _ in self.due()), "")
 
     def _missing(self, answer: DueAnswer) -> str:
         """Return the clause of an answer that is missing: Errors look alike, so it may be an earlier one."""
         others = [one for one in self.errors if one != answer.clause] if answer.kind is Error else []
         return others[-1] if others else answer.clause
+
+
+def _due_messages(member: Membership) -> Iterator[str]:
+    what = (one for one in member.due if one.is_certain)
+    yield from (f"message {one.id} of {member.queue.name!r}: {one.body!r}" for one in what)
 
 
 def _clause(member: Membership) -> str:

@@ -291,8 +291,10 @@ class DocumentModel:
     def _hook_answered(self, line: ModelLine, outcome: Outcome) -> bool:
         if not line.is_hook or not line.answers:
             return False
-        is_ok = line.answers.popleft().fields["is_ok"]
-        return outcome.text == OK if is_ok else outcome.text.startswith(FAILED)
+        is_right = outcome.text == OK if line.answers[0].fields["is_ok"] else outcome.text.startswith(FAILED)
+        if is_right:
+            line.answers.popleft()
+        return is_right
 
     def _identified(self, member: Membership, topic: int) -> bool:
         """Say whether a topic id is that of the queue, and of no other one (N11)."""
@@ -341,8 +343,8 @@ class DocumentModel:
         for line in self._lines.values():
             if line.surplus:
                 message = line.surplus[0]
-                due = next(line.due(), None)
-                wanted = f"; expected {due[0][:200]}" if due else ""
+                due = line.due_instead_of(message)
+                wanted = f"; expected {due[:200]}" if due else ""
                 clause = self._broken_clause(line, message)
                 return Disagreement(f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", clause)
         for line in self._lines.values():

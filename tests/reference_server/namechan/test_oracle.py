@@ -197,3 +197,20 @@ def test_the_commands_use_it(tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.output
     assert done.output.count("nothing found") == 2
+
+
+def test_a_wrong_message_is_named_with_the_one_that_is_due() -> None:
+    found = checked(mutant="from-message-is-exclusive")
+    ask(found, "h", HookCreate(b"t", Delivery.BROADCAST, Persistence.PERSISTENT, Sync.STRONG))
+    ask(found, "h", *(HookPublish(b"t", body) for body in (b"one", b"two", b"three")))
+
+    with pytest.raises(InvariantError, match=r"Message\(id=3, .*expected message 2 of b't': b'two'"):
+        ask(found, "a", Subscribe(b"t", Replay.FROM_MESSAGE, 2))
+
+
+def test_a_wrong_line_at_the_hook_is_named_with_the_one_that_is_due() -> None:
+    found = checked(mutant="create-with-any-settings")
+
+    ask(found, "h", HookCreate(b"t", Delivery.BROADCAST, Persistence.PERSISTENT, Sync.STRONG))
+    with pytest.raises(InvariantError, match=r"gets Outcome\(text=b'ok'\); expected OUTCOME\(.*is_ok=False"):
+        ask(found, "h", HookCreate(b"t", Delivery.ROUND_ROBIN, Persistence.TRANSIENT, Sync.STRONG))
