@@ -8,9 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
+from tests.processes import PATIENCE, have_ended
 from wireproof.conformance.run.processes import module_command, module_environment
 
 SERVER = """
@@ -19,20 +19,6 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
 open({pids!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
 os.execv(sys.executable, [sys.executable, "-m", "wireproof.reference_server", "throttr", "--port", sys.argv[1]])
 """
-PATIENCE = 30.0
-
-
-def gone(pids: list[int]) -> bool:
-    def runs(pid: int) -> bool:
-        try:
-            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return False
-
-    until = time.monotonic() + PATIENCE
-    while any(map(runs, pids)) and time.monotonic() < until:
-        time.sleep(0.02)
-    return not any(map(runs, pids))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
@@ -51,7 +37,7 @@ def test_a_started_server_does_not_outlive_a_wireproof_that_is_killed(tmp_path: 
 
     started = [int(one) for one in pids.read_text().split()]
     assert len(started) == 2
-    assert gone(started)
+    assert have_ended(*started)
     run = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert run["finished_at"] is None
     assert run["partial"] == ["it is under way, or was killed"]

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from tests.conformance.run.supervised import counted, most_starts
 from tests.conformance.signals import sigint_inherited
 from tests.places import ROOT
+from tests.processes import have_ended
 from wireproof.conformance.commands.target_options import (
     parameters_of,
     tls_of,
@@ -60,13 +61,13 @@ def records_in(folder: Path) -> dict[str, dict[str, Any]]:
     return {one["case"]: one for one in map(json.loads, lines)}
 
 
-def descendants(command: str) -> list[psutil.Process]:
-    """Return the processes, of anybody, that were started with this text in their command line."""
+def descendants(command: str) -> list[int]:
+    """Return the ids of processes, of anybody, that were started with this text in their command line."""
     found = []
     for one in psutil.process_iter():
         try:
             if command in " ".join(one.cmdline()) and one.status() != psutil.STATUS_ZOMBIE:
-                found.append(one)
+                found.append(one.pid)
         except psutil.Error:
             continue
     return found
@@ -77,7 +78,7 @@ def mine(tmp_path: Path) -> Iterator[str]:
     """Give options that make a server's command line recognisable, and see that none is left."""
     mark = f"--unix {tmp_path}/s"
     yield mark
-    assert descendants(mark) == []
+    assert have_ended(*descendants(mark))
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
+from tests.processes import have_ended
 from tests.reference_client.peers import in_a_loop
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, FailureKind
@@ -162,7 +162,7 @@ async def test_what_a_driver_started_ends_with_it() -> None:
         await driver.start()
         pid = int((await driver.ask("spawn", connection="a")).result["pid"])
 
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert have_ended(pid)
 
 
 @in_a_loop

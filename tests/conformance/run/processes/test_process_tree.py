@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.processes import have_ended
 from wireproof.conformance.run.processes.process_tree import Family, Usage
 
 CHILD = "import os, time; open(os.environ['PIDS'], 'a').write('%d\\n' % os.getpid()); time.sleep(60)"
@@ -45,16 +46,12 @@ def pids(folder: Path, count: int = 1) -> list[int]:
     raise AssertionError("the child did not start")
 
 
-def runs(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
 def test_one_that_ignores_being_asked_is_killed(start: Callable[..., Family], tmp_path: Path) -> None:
     family = start(STUBBORN)
     (pid,) = pids(tmp_path)
     family.end(0.1)
 
-    assert not runs(pid)
+    assert have_ended(pid)
     assert family.ended() == -9
 
 
@@ -72,7 +69,7 @@ def test_a_worker_that_left_the_group_is_ended_too(start: Callable[..., Family],
     (pid,) = pids(tmp_path)
     family.end(0.1)
 
-    assert not runs(pid)
+    assert have_ended(pid)
 
 
 def test_a_worker_that_outlived_the_first_process_is_ended_too(start: Callable[..., Family], tmp_path: Path) -> None:
@@ -80,10 +77,10 @@ def test_a_worker_that_outlived_the_first_process_is_ended_too(start: Callable[.
     (pid,) = pids(tmp_path)
     while family.ended() is None:
         time.sleep(0.01)
-    assert runs(pid)
+    assert psutil.pid_exists(pid)
     family.end()
 
-    assert not runs(pid)
+    assert have_ended(pid)
 
 
 def test_others_are_left_alone(start: Callable[..., Family], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from tests.processes import have_ended
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import (
     ServerProcess,
@@ -115,8 +116,7 @@ def test_a_server_that_leaves_for_the_background_is_ended_there() -> None:
     ):
         pass
 
-    left = [one.info for one in psutil.process_iter(["cmdline", "status"])]
-    assert [one for one in left if one["status"] != psutil.STATUS_ZOMBIE and "MARK-7" in (one["cmdline"] or ())] == []
+    assert have_ended(*(one.pid for one in psutil.process_iter(["cmdline"]) if "MARK-7" in (one.info["cmdline"] or ())))
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
