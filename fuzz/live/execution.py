@@ -84,11 +84,10 @@ def _settle(trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
     """Read until the model of the server says that nothing is due, if it follows; note what does not come in time."""
     if (followed := trace.follower) is None:
         return
-    for name in followed.followed:
-        while followed.awaits(name):
-            answer = yield from _do(trace, Read(name, patience), name)
-            if answer.kind is Kind.SILENT:
-                followed.missed(name)
+    while (name := followed.awaited()) is not None:
+        answer = yield from _do(trace, Read(name, patience), name)
+        if answer.kind is Kind.SILENT:
+            followed.missed(name)
     followed.settled()
 
 

@@ -139,9 +139,12 @@ class Follower:
         self._requests[line.name] = self._messages[line.name] = 0
         self.judge.connected(line.name, port, Window(self._now, self._now), event.link)
 
-    def awaits(self, name: str) -> bool:
-        """Return whether an answer or a push is due on a connection that is still followed."""
-        return not self.has_stopped and name in self._open and self._is_due(name)
+    def awaited(self) -> str | None:
+        """Return a connection on which something is due: an answer first, since it says what must be pushed to whom."""
+        if self.has_stopped:
+            return None
+        answers = (name for name in self._open if self.judge.unanswered(name) is not None)
+        return next(answers, None) or next((name for name in self._open if self._is_due(name)), None)
 
     def _is_due(self, name: str) -> bool:
         return self.judge.unanswered(name) is not None or self.judge.due(name) is not None
@@ -150,11 +153,6 @@ class Follower:
         """Return whether it is not known yet that the server has handled what was asked on a connection."""
         is_expected = self.judge.expects_answers and self.judge.due(name) is not None
         return is_expected or self.judge.unanswered(name) is not None
-
-    @property
-    def followed(self) -> list[str]:
-        """The open connections."""
-        return list(self._open)
 
     def missed(self, name: str) -> None:
         """Take that nothing came in time on a connection where something is due; other oracles judge answers."""

@@ -158,11 +158,21 @@ def test_a_server_that_never_answers_such_a_request_is_asked_once() -> None:
     trace.follower = follows
     trace.append(TraceEvent(0, "a", Kind.OPENED))
     trace.append(TraceEvent(0, "a", Kind.SENT, context.encode(Event(b"c", context.encode(Whoami())))))
-    assert follows.awaits("a")
+    assert follows.awaited() == "a"
     follows.missed("a")
 
     assert follows.has_stopped
     assert context.left_open == {"EVENT"}
+
+
+def test_what_a_later_connection_publishes_to_an_earlier_one_is_read_before_another_goes_on() -> None:
+    late = (Open("q"), *asked(THROTTR, "q", Query(KEY)), *asked(THROTTR, "a", Query(KEY)))
+    script = in_turn((*pushed(), *late, *asked(THROTTR, "p", Publish(CHANNEL, b"~00000003~"))))
+    trace = simulated(THROTTR, with_fresh_canaries(script)).trace
+
+    assert not [one for one in trace if one.kind is Kind.SILENT]
+    pushes = [at for at, one in enumerate(trace) if one.kind is Kind.RECEIVED and one.data[:1] == b"\x19"]
+    assert pushes[1] < next(at for at, one in enumerate(trace) if one.connection == "q")
 
 
 def test_what_others_publish_to_everybody_is_open() -> None:
