@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, pairwise
 from random import Random
@@ -16,6 +17,7 @@ from typing import cast
 import msgspec
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Write
+from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext, largest_size
 from wireproof.fuzz.live.own_names import has_own_names, use_own_names
 from wireproof.fuzz.live.writes import a_write, with_data
@@ -25,9 +27,11 @@ from wireproof.protocols import LocalProtocolError, Request
 __all__ = [
     "carry",
     "cut_off",
+    "do_again",
     "enlarge",
     "go_inside_tls",
     "leave_unread",
+    "sweep_sizes",
     "wrap_16",
     "wrap_32",
     "wrap_64",
@@ -41,6 +45,11 @@ TRIES = 16
 DECIMAL = re.compile(rb"\d+")
 HANDSHAKE = 0.5
 """Seconds that a TLS handshake may take."""
+SWEPT = 32
+FULL = (256, 1024, 2048)
+"""How many sizes a sweep has, and sizes in bytes in the middle of one."""
+MOST_AGAIN, MOST_DONE = 6, 320
+"""Steps that are done again and again, and most of all of them."""
 DEEPEST = 3
 """How often a carrier is put into another."""
 
@@ -144,6 +153,42 @@ def carry(random: Random, script: Script, context: FuzzContext) -> Script:
     return with_data(script, at, action.data[:first] + inner + action.data[last:])
 
 
+def sweep_sizes(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Send a request again with a body or name of each of some sizes that follow each other; it stays valid."""
+    if (found := a_write(random, script)) is None:
+        return script
+    at, action = found
+    spans = context.frames(script, at)
+    if not spans:
+        return script
+    (first, last), message = random.choice(spans)
+    kinds = dict(context.symbols.codec.layout(type(message)).fields)
+    names = [name for name, kind in kinds.items() if largest_size(kind)]
+    if not names:
+        return script
+    name = random.choice(names)
+    begins = (0, 0, SWEPT, SWEPT * random.randrange(256 // SWEPT), random.choice(FULL) - SWEPT // 2)
+    begin = random.choice(begins)
+    sizes = range(begin, min(begin + SWEPT, largest_size(kinds[name]) + 1))
+    body = getattr(message, name) or canary(random.getrandbits(32))
+    made: list[bytes] = []
+    for size in sizes:
+        value = (body * (size // len(body) + 1))[:size]
+        with suppress(LocalProtocolError):
+            made.append(context.encode(cast(Request, msgspec.structs.replace(message, **{name: value}))))
+    return with_data(script, at, action.data[:first] + b"".join(made) + action.data[last:]) if made else script
+
+
+def do_again(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Do some steps that follow each other many times: what each leaves behind is seen once it adds up."""
+    if not any(isinstance(step, Write) for step in script):
+        return script
+    first = random.randrange(len(script))
+    steps = script[first : first + random.randint(1, MOST_AGAIN)]
+    times = min(random.choice((4, 8, 8, 32, 64)), MOST_DONE // len(steps))
+    return (*script[: first + len(steps)], *steps * times, *script[first + len(steps) :])
+
+
 def leave_unread(random: Random, script: Script, context: FuzzContext) -> Script:
     """Take nothing of what comes on a connection, and ask for more than the system keeps for it."""
     names = sorted({one.connection for one in script if isinstance(one, Open) and one.transport == "stream"})
@@ -198,7 +243,7 @@ def go_inside_tls(random: Random, script: Script, context: FuzzContext) -> Scrip
 def deliberate(context: FuzzContext) -> dict[str, Callable[[Random, Script, FuzzContext], Script]]:
     """Return the mutators of this module that can change anything of the protocol, by name."""
     wraps = {16: wrap_16, 32: wrap_32, 64: wrap_64}
-    found = [leave_unread, cut_off]
+    found = [leave_unread, cut_off, sweep_sizes, do_again]
     found += [one for bits, one in wraps.items() if context.is_text or bits <= context.widest_field]
     found += [enlarge] if context.largest_field >= min(BUFFERS) else []
     found += [carry] if context.carriers else []

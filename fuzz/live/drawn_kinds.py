@@ -7,7 +7,17 @@ from collections.abc import Collection, Mapping
 
 from wireproof.conformance.model.actions import Open, Secure, Shut
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.deliberate import carry, cut_off, deliberate, enlarge, wrap_16, wrap_32, wrap_64
+from wireproof.fuzz.live.deliberate import (
+    carry,
+    cut_off,
+    deliberate,
+    do_again,
+    enlarge,
+    sweep_sizes,
+    wrap_16,
+    wrap_32,
+    wrap_64,
+)
 from wireproof.fuzz.live.own_names import use_own_names
 from wireproof.fuzz.script import Script
 
@@ -21,6 +31,8 @@ KINDS: Mapping[str, str] = {
     wrap_64.__name__: "sums that wrap at 2^64",
     carry.__name__: "requests within carriers",
     cut_off.__name__: "ends within a request",
+    sweep_sizes.__name__: "sizes one after the other",
+    do_again.__name__: "steps done again and again",
     use_own_names.__name__: "names that every connection has",
 }
 """Mutator -> the kind of the scripts that it makes."""

@@ -33,6 +33,8 @@ ENDS, OLD, OTHER_LINK, AGAIN = 0.1, 0.6, 0.7, 0.3
 """Probabilities: of a request that ends the connection, of an old name, of a connection on another link, of a second
 connection.
 """
+OTHER_BODY = 0.5
+"""Probability of a body of its own."""
 FIRST, SECOND = "a", "zy"
 OFTEN = 0.9
 """Probability of a second connection where there is one link."""
@@ -57,6 +59,7 @@ class ScriptGenerator:
         self._random = random
         self._spoken = context.symbols.protocol
         self._names: list[bytes] = []
+        self._bodies = 0
         self._mark = b""
         """What every name begins with."""
         self._classes: frozenset[str] | None = None
@@ -156,7 +159,8 @@ class ScriptGenerator:
         changed = {}
         for field, kind in self._fields(example):
             if self._random.random() < self._share(field, kind):
-                changed[field] = self._value(kind)
+                is_body = is_bytes(kind) and field not in self._spoken.named_by
+                changed[field] = self._body() if is_body else self._value(kind)
         try:
             data = self._context.encode(msgspec.structs.replace(example, **changed))
         except LocalProtocolError:
@@ -168,8 +172,13 @@ class ScriptGenerator:
         if is_number(kind):
             return 0.1 if field in self._spoken.names else 0.3
         if is_bytes(kind) and not isinstance(kind, Raw):
-            return (1.0 if self._mark else 0.8) if field in self._spoken.named_by else 0.2
+            return (1.0 if self._mark else 0.8) if field in self._spoken.named_by else OTHER_BODY
         return 0.0
+
+    def _body(self) -> bytes:
+        """Return a body that no other request of the script has: the order of what is pushed is seen in these."""
+        self._bodies += 1
+        return b"%d" % self._bodies + bytes(self._random.choices(SIGNS, k=self._random.choice(SIZES)))
 
     def _value(self, kind: Kind) -> object:
         if is_number(kind):

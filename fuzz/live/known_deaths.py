@@ -1,7 +1,8 @@
 """What is known of deaths and hangs: which scripts would meet one again, so that a campaign finds what lies behind it.
 
-A death is known by its traits: which requests its reduced script sends, what it sends that is none, and how its
-connections end. A script that has all of them would probably meet the same death. Hangs are known in the same way.
+A death is known by its traits: which requests its reduced script sends, and which again, what it sends that is none,
+and how its connections end. A script that has all of them would probably meet the same death. Hangs are known in the
+same way.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Suspicion
 from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, WAITS
 from wireproof.fuzz.script import Script
+from wireproof.protocols import Request
 
 __all__ = ["FATAL", "STEERED_AROUND", "KnownDeaths", "stuck_shapes", "traits"]
 
@@ -44,11 +46,12 @@ def traits(script: Script, context: FuzzContext) -> frozenset[str]:
     """Return what a script does, without names, values and order."""
     found: set[str] = set()
     asked = opened = 0
+    before: set[tuple[str, Request]] = set()
     for step in script:
         if isinstance(step, Write):
             requests, whole = context.requests(step.data)
             asked += len(requests)
-            found.update(one.NAME for one in requests)
+            found |= _again(requests, step.connection, found, before)
             if not whole:
                 found.add(_no_request(step.data, sum(len(context.encode(one)) for one in requests), context))
             if len(step.data) >= LARGE:
@@ -59,6 +62,17 @@ def traits(script: Script, context: FuzzContext) -> frozenset[str]:
     if asked >= MANY:
         found.add("many")
     return frozenset(found | ({"connections"} if opened > 1 else set()))
+
+
+def _again(asked: list[Request], connection: str, found: set[str], before: set[tuple[str, Request]]) -> set[str]:
+    """Return the names of requests, and which kinds are asked again, the same request of a connection apart."""
+    traits: set[str] = set()
+    for one in asked:
+        same = (connection, one)
+        traits |= {f"the same {one.NAME} again"} if same in before else set()
+        traits |= {f"{one.NAME} again"} if one.NAME in found | traits else {one.NAME}
+        before.add(same)
+    return traits
 
 
 def _no_request(data: bytes, at: int, context: FuzzContext) -> str:

@@ -25,7 +25,8 @@
 #
 # Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and
 # every 256 plays, as long as that takes little of the time; that bounds how many scripts attribution has to consider.
-# These restarts do not count towards `CampaignLimits.restarts`, which stops a campaign whose server keeps dying.
+# These restarts do not count towards `CampaignLimits.restarts`, which stops a campaign whose server keeps dying, nor do
+# those after a known death.
 
 from __future__ import annotations
 
@@ -190,9 +191,12 @@ class Campaign:
         self._live.begin()
         while self._may_continue():
             play = self._next()
+            met, restarts = self.deaths.met, self._live.restarts
             if (found := self._found_in(play)) is not None:
                 yield found
             self._restart_if_needed(play)
+            if self.deaths.met > met:
+                self._live.restarts = restarts
             was_large = play.received > LARGE
             del play, found  # a play may hold megabytes of answers, which take several times as much once decoded
             if was_large:

@@ -9,7 +9,17 @@ import pytest
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Write
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.deliberate import carry, cut_off, deliberate, enlarge, go_inside_tls, leave_unread, wrap_32
+from wireproof.fuzz.live.deliberate import (
+    carry,
+    cut_off,
+    deliberate,
+    do_again,
+    enlarge,
+    go_inside_tls,
+    leave_unread,
+    sweep_sizes,
+    wrap_32,
+)
 from wireproof.fuzz.live.exchanges import PlayedConnection
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.mutators import pipelined
@@ -17,7 +27,7 @@ from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.live.weight import HEAVY_SHARE
 from wireproof.fuzz.script import Script, from_json, to_json
-from wireproof.protocols.throttr.requests import Set
+from wireproof.protocols.throttr.requests import Purge, Set
 
 THROTTR = FuzzContext("throttr", "7.3.2", "uint32")
 PSRT = FuzzContext("psrt", "1", "standard")
@@ -55,6 +65,27 @@ def test_sizes_are_made_to_wrap() -> None:
         values = sorted(int.from_bytes(write.data[one:two], "little") for one, two in fields)
         wrapped += values[-1] + max(len(write.data), values[-2]) >= 1 << 32
     assert wrapped > 40
+
+
+def test_each_size_of_a_body_is_sent_in_one_script() -> None:
+    sizes, names = set(), set()
+    for seed in range(200):
+        line = only(sweep_sizes(Random(seed), SET, THROTTR))
+        assert line.valid
+        assert line.due == 0
+        sizes |= {len(one.value) for one in line.requests if isinstance(one, Set)}
+        names |= {len(one.key) for one in line.requests if isinstance(one, Set)}
+    assert sizes >= {*range(256), 1024, 2048}
+    assert names == set(range(256))
+
+
+def test_steps_are_done_again_so_that_what_each_leaves_adds_up() -> None:
+    script = asking(THROTTR.encode(Set(0, 30, b"key", b"value")), THROTTR.encode(Purge(b"key")))
+    together = 0
+    for seed in range(40):
+        asked = [one.NAME for one in only(do_again(Random(seed), script, THROTTR)).requests]
+        together = max(together, sum(pair == ("SET", "PURGE") for pair in pairwise(asked)))
+    assert together >= 64
 
 
 def test_requests_are_put_into_carriers() -> None:

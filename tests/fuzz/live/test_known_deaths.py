@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from wireproof.fuzz.live.oracles import SERVED_ON, judged
 from wireproof.fuzz.live.reduction import asking_only
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script
-from wireproof.protocols.throttr.requests import Get, Query, Whoami
+from wireproof.protocols.throttr.requests import Get, Query, Subscribe, Whoami
 
 CONTEXT = FuzzContext("throttr", "7.3.2", "uint16")
 TRACE = """Traceback (most recent call last):
@@ -76,6 +77,34 @@ def test_a_script_with_all_traits_of_a_death_would_meet_it() -> None:
 
     assert deaths.would_meet(script(Whoami(), Query(b"other"), end="reset"))
     assert not deaths.would_meet(script(Query(b"x")))
+
+
+def test_a_death_that_needs_a_request_twice_is_not_met_by_one() -> None:
+    deaths = KnownDeaths(CONTEXT)
+    other, mine = (CONTEXT.encode(Subscribe(name)) for name in (b"other", b"mine"))
+    deaths.add("the process stays", (Open("a"), Write("a", mine * 2)))
+
+    assert deaths.would_meet((Open("a"), Write("a", other), Write("a", other)))
+    assert not deaths.would_meet((Open("a"), Write("a", mine)))
+    assert not deaths.would_meet((Open("a"), Open("b"), Write("a", mine + other), Write("b", mine)))
+
+
+def test_known_deaths_that_are_met_do_not_end_a_run() -> None:
+    with SimulatedTarget(CONTEXT) as live:
+        campaign = Campaign(live, seed=1, limits=CampaignLimits(runs=300, restarts=1))
+        play = live.play
+
+        def dies(script: Script, **given: Any) -> Play:
+            found = play(script, **given)
+            asks = any(CONTEXT.requests(step.data)[0] for step in script if isinstance(step, Write))
+            return replace(found, death="died", words=("ValueError: always",)) if asks else found
+
+        live.play = dies  # type: ignore[method-assign]
+        found = list(campaign.run())
+
+    assert len(found) == 1
+    assert campaign.progress.executions == 300
+    assert campaign.deaths.met > 20
 
 
 def test_a_smaller_script_shows_the_death_of_one_that_was_not_reduced_to_its_end() -> None:
