@@ -123,16 +123,20 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
     trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
 
 
-def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
+def _wait_for_due(
+    line: PlayedConnection, context: FuzzContext, trace: FollowedTrace, patience: float
+) -> ActionGenerator[None]:
     """Read until no reply is pending; then send one more request: is a reply lost, or is the connection stuck?"""
     in_order = line.link.answers_in_order
     if not in_order or (line.ended is not Kind.HALF_CLOSED and not line.valid):
         patience = min(patience, SHORT)  # no oracle requires these replies
     began = trace[-1].at_us if trace else 0
+    has_waited = trace.follower is not None and line.name in trace.follower.given_up
     while line.due > 0:
-        answer = yield from _do(trace, Read(line.name, patience), line.name)
+        answer = yield from _do(trace, Read(line.name, patience * (SHORTER if has_waited else 1)), line.name)
         if answer.kind is not Kind.RECEIVED:
             break
+        has_waited = False
         if answer.now - began / 1e6 > 4 * patience + 1:
             break
     if (
@@ -146,6 +150,8 @@ def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, pa
         asked = yield from _do(trace, Write(line.name, data), line.name, data)
         if asked.kind is Kind.SENT:  # it has waited before, and who serves answers this at once
             yield from _do(trace, Read(line.name, patience * SHORTER), line.name)
+        if trace.follower is not None:
+            trace.follower.missed(line.name)
 
 
 def sync_request_of(line: PlayedConnection) -> Request | None:

@@ -86,6 +86,8 @@ class Follower:
     """Whether the model is that of a server in its default configuration."""
     has_stopped: bool = False
     """Whether nothing more is asked of the model: only what was due is waited for."""
+    given_up: set[str] = field(default_factory=set)
+    """Connections on which nothing came in time, although something was due."""
     found: tuple[str, Disagreement] | None = None
     """What the model does not allow, and the oracle that says so."""
     _open: dict[str, PlayedConnection] = field(default_factory=dict)
@@ -136,6 +138,7 @@ class Follower:
     def _opened(self, line: PlayedConnection, event: TraceEvent) -> None:
         port = int(event.data) if event.data.isdigit() else None
         self._open[line.name] = line
+        self.given_up.discard(line.name)
         self._requests[line.name] = self._messages[line.name] = 0
         self.judge.connected(line.name, port, Window(self._now, self._now), event.link)
 
@@ -156,6 +159,7 @@ class Follower:
 
     def missed(self, name: str) -> None:
         """Take that nothing came in time on a connection where something is due; other oracles judge answers."""
+        self.given_up.add(name)
         if self.found is None and name in self._open and self.judge.unanswered(name) is None:
             self._miss(name)
         self.has_stopped |= name in self._open and self._is_due(name)

@@ -175,6 +175,14 @@ def test_what_a_later_connection_publishes_to_an_earlier_one_is_read_before_anot
     assert pushes[1] < next(at for at, one in enumerate(trace) if one.connection == "q")
 
 
+@pytest.mark.parametrize("script", [pushed(), tuple(step for step in pushed() if step != SETTLE)])
+def test_an_answer_that_does_not_come_is_waited_for_once(script: Script) -> None:
+    play = simulated(THROTTR, with_fresh_canaries(script), "publish-unanswered")
+
+    assert [one.oracle for one in judged(play)] != []
+    assert play.patience * 10**6 <= play.trace[-1].at_us <= 1.6 * play.patience * 10**6
+
+
 def test_what_others_publish_to_everybody_is_open() -> None:
     steps = (Open("a"), *asked(THROTTR, "a", Whoami()), Open("p"), *asked(THROTTR, "p", Publish(b"*", b"of others")))
 
