@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 
 from wireproof.conformance.drivers.simulation import carried_out
@@ -39,6 +40,8 @@ EMPTY_S = 0.5
 """Seconds for which the rate of an empty client is measured."""
 SPELL, LONGER_SPELL = 0.1, 0.5
 """Seconds during which an idle server is measured, and seconds of the second measurement if it was busy."""
+LINGERS = 0.1
+"""Seconds in which a process may end of what it does when its connections close."""
 SLOWEST_DEATH = 1.0
 """Seconds that a process may take to exit after it left a connection (it may write a core file first)."""
 
@@ -147,12 +150,21 @@ class LiveTarget:
         edges = self.counters.classes() if self.counters is not None else None
         self._fed += size(script)
         idle = self._busy_when_idle() if sample else None
-        words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
+        words = self.server.last_words(WORDS) if self.server else ()
         before, fed, held = self._before, self._fed, self._held
         found = Play(script, trace, self.context, patience, death, words, before, fed, held, idle, edges)
         self._held = found.memory or held
         return found
+
+    def ended_late(self, play: Play) -> Play:
+        """Return the play with the death of its process, if that ends within `LINGERS` of it: as connections close."""
+        deadline = time.monotonic() + LINGERS
+        while self.server is not None and time.monotonic() < deadline:
+            if (death := self.server.death()) is not None:
+                return replace(play, death=death, words=self.server.last_words(WORDS))
+            time.sleep(0.005)
+        return play
 
     def empty_client_rate(self, seconds: float = EMPTY_S) -> float:
         """Return how many connections a second are served that send the probe, read its replies and close.

@@ -75,6 +75,11 @@ def _again(asked: list[Request], connection: str, found: set[str], before: set[t
     return traits
 
 
+def _once(found: frozenset[str]) -> frozenset[str]:
+    """Return traits without what is asked again: a script that was not reduced to its end asks more than it needs."""
+    return frozenset(one for one in found if not one.endswith(" again"))
+
+
 def _no_request(data: bytes, at: int, context: FuzzContext) -> str:
     """Return what follows the whole requests of a write: the beginning of a request, or none."""
     for kind, lead in context.symbols.codec.profile.leads.items():
@@ -99,6 +104,8 @@ class KnownDeaths:
         self._context = context
         self._traits: dict[tuple[str, frozenset[str]], bool] = {}
         """(oracle, traits) -> whether the script was reduced to its end, so that it needs all of them."""
+        self._of_nothing: set[str] = set()
+        """Oracles that report it whatever is sent."""
         self.avoided = 0
         """Scripts that were not played because they would probably meet a known death."""
         self.met = 0
@@ -110,15 +117,21 @@ class KnownDeaths:
     def add(self, oracle: str, script: Script, *, is_reduced: bool = True) -> None:
         """Take a reduced script that ends the server, or hangs it, as that oracle says."""
         found = traits(script, self._context)
+        if not is_reduced:
+            found = _once(found)
         if found:
             self._traits[oracle, found] = is_reduced
+        elif is_reduced:
+            self._of_nothing.add(oracle)
 
     def known(self, oracle: str) -> list[frozenset[str]]:
         """Return the traits of what that oracle has reported."""
         return [found for by, found in self._traits if by == oracle]
 
     def explains(self, oracle: str, script: Script) -> bool:
-        """Return whether a reduced script shows what is known from one that there was no time to reduce to its end."""
+        """Return whether a script shows what is known of none, or of one that was not reduced to its end."""
+        if oracle in self._of_nothing:
+            return True
         has = traits(script, self._context)
         found = [one for one in self._traits if one[0] == oracle and has < one[1] and not self._traits[one]]
         for one in found:
@@ -132,7 +145,7 @@ class KnownDeaths:
         has = traits(script, self._context)
         return any(known <= has for by, known in self._traits if oracle in ("", by))
 
-    def distinguished(self, suspicion: Suspicion, script: Script) -> Suspicion:
+    def distinguished(self, suspicion: Suspicion, script: Script, *, is_reduced: bool = True) -> Suspicion:
         """Return the suspicion of a death without words, or of a hang, with the traits of its script in its shape.
 
         A connection that is served no more is told by what was answered last, or else by what is not answered.
@@ -141,5 +154,6 @@ class KnownDeaths:
             return suspicion
         if suspicion.oracle == SERVED_ON:
             return suspicion.with_shape(stuck_shapes(suspicion)[0])
-        by = ", ".join(sorted(traits(script, self._context)))
+        found = traits(script, self._context)
+        by = ", ".join(sorted(found if is_reduced else _once(found)))
         return suspicion.with_shape(f"{suspicion.shape} | by {by or 'connecting'}")

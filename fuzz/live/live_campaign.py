@@ -20,13 +20,11 @@
 # What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays
 # may cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and
 # replays the result three times. Unreproduced suspicions are dropped, except a death: a process that ended is a fact.
-# A suspicion with the same oracle and shape is looked into at most five times, so that one flaky symptom
-# cannot use up the time.
+# A suspicion with the same oracle and shape is looked into at most five times: one flaky symptom takes little time.
 #
 # Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and
 # every 256 plays, as long as that takes little of the time; that bounds how many scripts attribution has to consider.
-# These restarts do not count towards `CampaignLimits.restarts`, which stops a campaign whose server keeps dying, nor do
-# those after a known death.
+# These, and those after a known death, do not count towards `CampaignLimits.restarts`: a server that keeps dying.
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ from wireproof.fuzz.live.known_deaths import STEERED_AROUND, KnownDeaths, stuck_
 from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, judged
+from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, STAYS, judged
 from wireproof.fuzz.live.own_names import use_own_names
 from wireproof.fuzz.live.reduction import Attributed, Attribution
 from wireproof.fuzz.live.turns import has_several, in_turn
@@ -321,15 +319,18 @@ class Campaign:
             attribution = Attribution(self._live, suspicion, seconds=self._shrink_s(), guesses=guesses)
             what = attribution.of(list(self._recent))
         self._live.restarts = restarts
-        believed = what.seen > 0 or suspicion.oracle == "the process stays"
-        self._known[suspicion.key] = MOST_SUSPICIONS if believed and not suspicion.is_wordless else times + 1
+        believed = what.seen > 0 or suspicion.oracle == STAYS
+        has_words = not what.suspicion.is_wordless
+        self._known[suspicion.key] = times + 1
+        if believed and has_words:
+            self._known[what.suspicion.key] = MOST_SUSPICIONS
         self._restart("after a suspicion")
         if not believed:
             return None
         found = self._kept_apart(what) if suspicion.oracle in STEERED_AROUND else what
         if found is None:
             return None
-        if suspicion.is_wordless:
+        if not has_words:
             self._known.pop(suspicion.key)  # the next one may be another
         self.progress.findings += 1
         return CampaignFinding(found, self.progress.executions)
@@ -345,7 +346,8 @@ class Campaign:
     def _kept_apart(self, what: Attributed) -> Attributed | None:
         """Return an attributed death or hang, apart by its script where it has no words; None if it is known."""
         oracle, is_wordless = what.suspicion.oracle, what.suspicion.is_wordless
-        what = replace(what, suspicion=self.deaths.distinguished(what.suspicion, what.script))
+        told = self.deaths.distinguished(what.suspicion, what.script, is_reduced=what.is_reduced)
+        what = replace(what, suspicion=told)
         is_known = is_wordless and oracle != SERVED_ON and self.deaths.explains(oracle, what.script)
         if what.seen:
             self.deaths.add(oracle, what.script, is_reduced=what.is_reduced)

@@ -22,8 +22,10 @@ from wireproof.fuzz.live.reply_oracles import disagreement, leak, unlike_the_mod
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.script import size
 
-__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "SERVED_ON", "WAITS", "judged"]
+__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "SERVED_ON", "STAYS", "WAITS", "judged"]
 
+STAYS = "the process stays"
+"""The oracle of how a process ends."""
 SERVED = "others are served"
 """The oracle that a slow machine breaks, too."""
 SERVED_ON = "a connection is served on"
@@ -65,7 +67,7 @@ def death(play: Play) -> Suspicion | None:
     how, cause = signature({"death": play.death, **words.extra})
     reported = f": {words.line}{in_frame(words.extra)}" if words.line and cause else ""
     shape = " | ".join(filter(None, (how, normalised(cause))))
-    return Suspicion("the process stays", f"the server {play.death}{reported}"[:400], shape, is_wordless=not cause)
+    return Suspicion(STAYS, f"the server {play.death}{reported}"[:400], shape, is_wordless=not cause)
 
 
 def hang(play: Play) -> Suspicion | None:

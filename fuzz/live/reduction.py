@@ -13,7 +13,7 @@ from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, WAITS, judged
+from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, STAYS, WAITS, judged
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, ScriptStep
 
@@ -103,6 +103,8 @@ class Attribution:
         script = whole
         if not self._shows([script]):
             return script
+        if self._suspicion.oracle == STAYS or self._suspicion.oracle in WAITS:
+            script = self._until_the_end(script)
         for guess in self._guesses:
             guessed = asking_only(script, guess, self._live.context)
             if guessed != script and self._shows([guessed], ignore_deadline=True):
@@ -113,6 +115,20 @@ class Attribution:
             if isinstance(step, Write):
                 script = (*script[:at], replace(step, data=self._fewer_bytes(script, at, step)), *script[at + 1 :])
         return script
+
+    def _until_the_end(self, script: Script) -> Script:
+        """Return the script to the request that ends or hangs the server, found by halves."""
+        apart = script if self._live.context.by_state else self._live.context.apart(script)
+        if len(apart) > len(script) and self._shows([apart]):
+            script = apart
+        least, most = 0, len(script)
+        while least < most and not self._late:
+            middle = (least + most) // 2
+            if self._shows([script[:middle]]):
+                most = middle
+            else:
+                least = middle + 1
+        return script[:most]
 
     def _fewer_bytes(self, script: Script, at: int, step: Write) -> bytes:
         def holds(data: bytes) -> bool:
@@ -151,11 +167,27 @@ class Attribution:
             sample = sampled and number == len(scripts)
             play = self._live.play(with_fresh_canaries(script), patience=patience, sample=sample)
             self._down = play.death is not None or not play.serves
-            found = next((one for one in judged(play) if one.key == self._suspicion.key), None)
+            found = self._found_in(play)
+            is_last = number == len(scripts)
+            if found is None and is_last and self._suspicion.oracle == STAYS and play.death is None:
+                play = self._live.ended_late(play)
+                self._down, found = self._down or play.death is not None, self._found_in(play)
             if found is not None:
                 self._suspicion, self._play = found, play
                 return True
         return False
+
+    def _found_in(self, play: Play) -> Suspicion | None:
+        """Return the same suspicion about a play; deaths alike are the same where only one of them has words.
+
+        What a process printed last may be a line about something else, which a new process does not print.
+        """
+        before = self._suspicion
+        for one in judged(play):
+            is_like = one.oracle == before.oracle == STAYS and one.is_wordless != before.is_wordless
+            if one.key == before.key or (is_like and _how(one) == _how(before)):
+                return one
+        return None
 
     _down = True
 
@@ -167,6 +199,11 @@ class Attribution:
             self._live.restart("to reproduce a suspicion")
         except StartError:
             self._live.restart("to reproduce a suspicion, second attempt")
+
+
+def _how(death: Suspicion) -> str:
+    """Return how a process ended, without its words."""
+    return death.shape.partition(" | ")[0]
 
 
 def without_last_closes(script: Script) -> Script:

@@ -16,7 +16,7 @@ from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.live.known_deaths import KnownDeaths, stuck_shapes, traits
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import SERVED_ON, judged
+from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, STAYS, judged
 from wireproof.fuzz.live.reduction import asking_only
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script
@@ -89,6 +89,17 @@ def test_a_death_that_needs_a_request_twice_is_not_met_by_one() -> None:
     assert not deaths.would_meet((Open("a"), Open("b"), Write("a", mine + other), Write("b", mine)))
 
 
+def test_a_hang_that_was_not_reduced_to_its_end_is_known_by_what_it_asks_and_not_by_how_often() -> None:
+    deaths = KnownDeaths(CONTEXT)
+    deaths.add(SERVED, script(Query(b"x"), Query(b"x")), is_reduced=False)
+    told = deaths.distinguished(
+        Suspicion(SERVED, "", "unanswered", is_wordless=True), script(Query(b"x"), Query(b"x")), is_reduced=False
+    )
+
+    assert deaths.known(SERVED) == [{"QUERY"}]
+    assert told.shape == "unanswered | by QUERY"
+
+
 def test_known_deaths_that_are_met_do_not_end_a_run() -> None:
     with SimulatedTarget(CONTEXT) as live:
         campaign = Campaign(live, seed=1, limits=CampaignLimits(runs=300, restarts=1))
@@ -107,6 +118,31 @@ def test_known_deaths_that_are_met_do_not_end_a_run() -> None:
     assert campaign.deaths.met > 20
 
 
+class Dying(SimulatedTarget):
+    """Dies of any request: the first time after a line about something else, and some time after the play."""
+
+    plays = 0
+
+    def play(self, script: Script, **given: Any) -> Play:
+        self.plays += 1
+        found = super().play(script, **given)
+        return (
+            replace(found, death="died of SIGABRT", words=("an exception of long ago",)) if self.plays == 1 else found
+        )
+
+    def ended_late(self, play: Play) -> Play:
+        return replace(play, death="died of SIGABRT") if any(isinstance(one, Write) for one in play.script) else play
+
+
+def test_a_death_is_the_same_without_the_line_that_was_printed_before_and_some_time_after_its_play() -> None:
+    with Dying(CONTEXT) as live:
+        (found,) = Campaign(live, seed=1, limits=CampaignLimits(runs=1)).run()
+
+    assert (found.what.seen, found.what.of) == (3, 3)
+    assert found.what.suspicion.detail == "the server died of SIGABRT"
+    assert found.what.suspicion.shape.startswith("died of SIGABRT | by ")
+
+
 def test_a_smaller_script_shows_the_death_of_one_that_was_not_reduced_to_its_end() -> None:
     deaths, oracle = KnownDeaths(CONTEXT), "the process stays"
     deaths.add(oracle, script(Whoami(), Query(b"x")), is_reduced=False)
@@ -116,6 +152,15 @@ def test_a_smaller_script_shows_the_death_of_one_that_was_not_reduced_to_its_end
     assert deaths.explains(oracle, script(Query(b"x")))
     deaths.add(oracle, script(Query(b"x"), end="reset"))
     assert not deaths.explains(oracle, script(Query(b"x")))
+
+
+def test_a_death_of_nothing_is_that_of_every_script() -> None:
+    deaths = KnownDeaths(CONTEXT)
+    assert not deaths.explains(STAYS, script(Query(b"x")))
+    deaths.add(STAYS, (Open("a"),))
+
+    assert deaths.explains(STAYS, script(Query(b"x")))
+    assert not deaths.would_meet(script(Query(b"x")))
 
 
 def test_a_guess_keeps_the_requests_of_a_few_kinds() -> None:

@@ -21,6 +21,8 @@ DEATH = Suspicion("the process stays", "the server died", "died")
 class Fragile:
     """Dies once it was sent `armed` and later, or in the same script, `fatal`; every time but each `spared`-th."""
 
+    context = CONTEXT
+
     def __init__(self, armed: bytes, fatal: bytes, spared: int = 0) -> None:
         self.armed, self.fatal, self.spared = armed, fatal, spared
         self.sent = b""
@@ -30,6 +32,9 @@ class Fragile:
         self.sent = b""
         self.starts += 1
         return True
+
+    def ended_late(self, play: Play) -> Play:
+        return play
 
     def play(self, script: Script, **how: Any) -> Play:
         self.sent += b"".join(step.data for step in script if isinstance(step, Write))
