@@ -112,6 +112,9 @@ def clause_of_refusal(world: World, line: Line, id_: bytes, why: object) -> str:
     if (why == ResultCode.NOT_FOUND or words == b"not-found") and _is_spelled_otherwise(world, request):
         return OTHER_CASE
     channel = world.channel(request.target)
+    queue = None if channel is None else channel.queues.get(getattr(request, "content_type", -1))
+    if (why == ResultCode.LIMIT_EXCEEDED or words == b"limit-exceeded") and queue and queue.options["MessageLimit"]:
+        return "TMQP-LIMIT-1"
     is_outside = channel is not None and line.client not in channel.members
     is_unauthorized = (why == ResultCode.UNAUTHORIZED and not world.rules.stopped_is_unauthorized) or (
         words == b"unauthorized"
