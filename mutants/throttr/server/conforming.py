@@ -228,6 +228,8 @@ CONFORMING: tuple[ServerMutant, ...] = (
            edit("ThrottrSession.__init__", "state.limits.max_frame", "8096")),
     mutant("legal-unsubscribed-accepted", "UNSUBSCRIBE from a channel not held is answered with 01.", "",
            handlers=with_answer(Unsubscribe, lambda answer, ask: ACCEPTED)),
+    mutant("legal-star-kept", "UNSUBSCRIBE of * is answered with 01, and leaves it.", "", profiles=V732,
+           handlers=instead((Unsubscribe,), ACCEPTED, lambda ask: ask.request.channel == b"*")),
     mutant("legal-channel-empty", "CHANNEL of nobody is answered with 01 and no rows.", "",
            edit("ChannelRequests.channel", "return DENIED", "return ACCEPTED + bytes(8)"), profiles=V710),
 )  # fmt: skip
