@@ -16,6 +16,7 @@ from typing import Any
 from zlib import crc32
 
 from wireproof.conformance.model.wording import describe
+from wireproof.fuzz.carried_requests import picker
 from wireproof.fuzz.codec_checks import CHECK_BY_BYTE, CodecCheck, check_of
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.codec_invariants import (
@@ -356,16 +357,16 @@ def described(name: str, data: bytes) -> InputDescription:
 def seeds(name: str) -> Iterator[bytes]:
     """Yield every exchange of the vectors as an input of both sides, then examples for every state."""
     for number, endpoint in enumerate(combinations(name)):
-        known = {request: at for at, request in enumerate(endpoint.known) if at < 256}
-        kinds = {type(request): at for request, at in known.items()}
+        pick = picker(endpoint.codec, endpoint.known)
         for one in exchanges(name, endpoint.profile, endpoint.variant) if not endpoint.path else ():
             if protocol(name).link_of(one.link) is not endpoint.link:
                 continue
             if endpoint.role == "server":
                 yield bytes([number, len(one.sent) & 0xFF, 0]) + one.sent
-            elif len(one.asked) <= MOST_PENDING and all(type(asked) in kinds for asked in one.asked):
-                picked = bytes(kinds[type(asked)] for asked in one.asked)
-                yield bytes([number, len(one.received) & 0xFF, len(picked)]) + picked + one.received
+                continue
+            picked = [at for at in map(pick, one.asked) if at is not None]
+            if len(one.asked) == len(picked) <= MOST_PENDING:
+                yield bytes([number, len(one.received) & 0xFF, len(picked), *picked]) + one.received
         if by_state(name, endpoint.profile, endpoint.variant):
             yield from _examples(name, number, endpoint)
         if endpoint.stands_alone and endpoint.is_client:

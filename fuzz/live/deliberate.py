@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from random import Random
 from typing import cast
 
@@ -45,9 +45,12 @@ TRIES = 16
 DECIMAL = re.compile(rb"\d+")
 HANDSHAKE = 0.5
 """Seconds that a TLS handshake may take."""
-SWEPT = 32
+SWEPT = (32, 64, 64)
 FULL = (256, 1024, 2048)
 """How many sizes a sweep has, and sizes in bytes in the middle of one."""
+AT_ONCE = 0.7
+TIMES, MOST_BYTES = (16, 40, 40, 100), 8192
+"""How often writes are done again at once, and the bytes of all of them."""
 MOST_AGAIN, MOST_DONE = 6, 320
 """Steps that are done again and again, and most of all of them."""
 DEEPEST = 3
@@ -167,9 +170,9 @@ def sweep_sizes(random: Random, script: Script, context: FuzzContext) -> Script:
     if not names:
         return script
     name = random.choice(names)
-    begins = (0, 0, SWEPT, SWEPT * random.randrange(256 // SWEPT), random.choice(FULL) - SWEPT // 2)
-    begin = random.choice(begins)
-    sizes = range(begin, min(begin + SWEPT, largest_size(kinds[name]) + 1))
+    swept = random.choice(SWEPT)
+    begin = random.choice((0, 0, swept, swept * random.randrange(256 // swept), random.choice(FULL) - swept // 2))
+    sizes = range(begin, min(begin + swept, largest_size(kinds[name]) + 1))
     body = getattr(message, name) or canary(random.getrandbits(32))
     made: list[bytes] = []
     for size in sizes:
@@ -180,9 +183,17 @@ def sweep_sizes(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def do_again(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Do some steps that follow each other many times: what each leaves behind is seen once it adds up."""
-    if not any(isinstance(step, Write) for step in script):
+    """Do some steps that follow each other many times: what each leaves behind is seen once it adds up.
+
+    Where no request depends on a reply, most often the writes of one connection without waiting, as one.
+    """
+    if (found := a_write(random, script)) is None:
         return script
+    if not context.by_state and random.random() < AT_ONCE:
+        at, action = found
+        later = (step.data for step in script[at:] if isinstance(step, Write) and step.connection == action.connection)
+        data = b"".join(islice(later, random.choice((1, 2, 2, 3, MOST_AGAIN))))
+        return with_data(script, at, action.data + data * min(random.choice(TIMES), MOST_BYTES // (len(data) + 1)))
     first = random.randrange(len(script))
     steps = script[first : first + random.randint(1, MOST_AGAIN)]
     times = min(random.choice((4, 8, 8, 32, 64)), MOST_DONE // len(steps))

@@ -11,20 +11,23 @@ import pytest
 
 from tests.fuzz.planting import plant
 from wireproof.fuzz import parser_input
+from wireproof.fuzz.carried_requests import carried, picker
 from wireproof.fuzz.invariants import codec_invariants as invariants
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.other_readings import check_runs_of_requests
-from wireproof.fuzz.parser_input import CodecCheck, check, check_of, check_one, combinations, seeds
+from wireproof.fuzz.parser_input import CodecCheck, check, check_of, check_one, combinations, rebuild_codecs, seeds
 from wireproof.fuzz.seeded_bugs.function_edits import applied
 from wireproof.fuzz.seeded_bugs.parser_bugs import BUGS
-from wireproof.protocols import Connection, RemoteProtocolError, protocol
+from wireproof.fuzz.seeds import exchanges
+from wireproof.protocols import Connection, LocalProtocolError, RemoteProtocolError, protocol
+from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.psrt import ControlServer, DatagramServer, DataServer
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting
 from wireproof.protocols.throttr.codec import Codec
 from wireproof.protocols.throttr.connection import ServerConnection
 from wireproof.protocols.throttr.replies import ListFragment, ListReply
-from wireproof.protocols.throttr.requests import Event, List, Query
+from wireproof.protocols.throttr.requests import Event, Insert, List, Query, Whoami
 
 CODEC = protocol("throttr").codec(protocol("throttr").profiles["7.1.0"], "uint16")
 TWO = CODEC.encode(Query(b"abc")) + CODEC.encode(Query(b"de"))
@@ -308,3 +311,31 @@ def test_a_table_that_announces_too_much_is_refused_at_its_count() -> None:
     invariants.check_limit(decode, data, CODEC.layout, asked)
     with pytest.raises(InvariantError, match="LIST_REPLY of 56 bytes or more is announced, 55 are allowed"):
         invariants.check_limit(counts_no_header, data, CODEC.layout, asked)
+
+
+def test_seeds_wait_for_answers_of_requests_that_carry_others() -> None:
+    whole = set()
+    for endpoint in combinations("throttr"):
+        if endpoint.profile == "7.3.2" and endpoint.role == "client":
+            pick = picker(endpoint.codec, endpoint.known)
+            asked = [one for some in exchanges("throttr", "7.3.2", endpoint.variant) for one in some.asked]
+            for one in asked:
+                at = pick(one)
+                assert at is None or type(endpoint.known[at]) is type(one)
+                if at is not None and carried(endpoint.codec, endpoint.known[at]) == carried(endpoint.codec, one):
+                    whole |= {carried(endpoint.codec, one)[1:]}
+    assert {(one,) for one in (Insert, Whoami)} <= whole
+
+
+def test_an_answer_that_carries_another_and_is_not_written_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(codec: object, message: object) -> bytes:
+        raise LocalProtocolError(ErrorCode.BAD_VALUE, "planted")
+
+    monkeypatch.setattr(Codec, "_encode_event_reply", never)
+    rebuild_codecs("throttr")
+    try:
+        with pytest.raises(InvariantError, match="cannot be written"):
+            _ = [check("throttr", data) for data in seeds("throttr")]
+    finally:
+        monkeypatch.undo()
+        rebuild_codecs("throttr")
