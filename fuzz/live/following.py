@@ -143,9 +143,14 @@ class Follower:
         self.judge.connected(line.name, port, Window(self._now, self._now), event.link)
 
     def awaited(self) -> str | None:
-        """Return a connection on which something is due: an answer first, since it says what must be pushed to whom."""
+        """Return a connection on which something is due: an answer first, since it says what must be pushed to whom.
+
+        Once the model has stopped, what was due before is.
+        """
         if self.has_stopped:
-            return None
+            self._take_early()
+            left = () if self.found is not None or self.judge.expects_answers else self._open
+            return next((name for name in left if name not in self.given_up and self._is_pushed_to(name)), None)
         answers = (name for name in self._open if self.judge.unanswered(name) is not None)
         return next(answers, None) or next((name for name in self._open if self._is_due(name)), None)
 
@@ -180,8 +185,11 @@ class Follower:
                 self._miss(name)
         self.settled()
 
+    def _is_pushed_to(self, name: str) -> bool:
+        return self.judge.unanswered(name) is None and self.judge.due(name) is not None
+
     def _miss(self, name: str) -> None:
-        if self.judge.unanswered(name) is None and self.judge.due(name) is not None:
+        if self._is_pushed_to(name):
             self._judge("every push arrives", self.judge.missing(name))
 
     def _judge(self, oracle: str, found: Disagreement | None, request: Request | None = None) -> None:
@@ -245,7 +253,8 @@ class Follower:
             if not is_push and (self.has_stopped or self.judge.unanswered(line.name) is None):
                 self.has_stopped = True
                 continue
-            if is_push and not self.judge.expects_answers and self._is_anything_unanswered:
+            is_early = self._is_anything_unanswered and not self.has_stopped
+            if is_push and not self.judge.expects_answers and is_early:
                 self._early.append((line, message))
                 continue
             self._take(line, message)

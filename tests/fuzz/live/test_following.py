@@ -26,6 +26,7 @@ from wireproof.protocols.namechan.enums import Replay
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
 from wireproof.protocols.psrt.requests import Publish as PsrtPublish
 from wireproof.protocols.psrt.requests import Subscribe as PsrtSubscribe
+from wireproof.protocols.throttr.replies import PushedEvent
 from wireproof.protocols.throttr.requests import (
     Event,
     Get,
@@ -181,6 +182,28 @@ def test_an_answer_that_does_not_come_is_waited_for_once(script: Script) -> None
 
     assert [one.oracle for one in judged(play)] != []
     assert play.patience * 10**6 <= play.trace[-1].at_us <= 1.6 * play.patience * 10**6
+
+
+def test_a_push_that_takes_its_time_is_waited_for_also_where_the_model_stops() -> None:
+    context = FuzzContext("throttr", "7.3.2", "uint16")
+    follows = follower(context, bare=True)
+    assert follows is not None
+    trace = FollowedTrace(context=context)
+    trace.follower = follows
+    for name in "ap":
+        trace.append(TraceEvent(0, name, Kind.OPENED))
+    for name, request in (("a", Subscribe(CHANNEL)), ("p", Publish(CHANNEL, b"x"))):
+        trace.append(TraceEvent(0, name, Kind.SENT, context.encode(request)))
+        trace.append(TraceEvent(0, name, Kind.RECEIVED, b"\1"))
+    trace.append(TraceEvent(0, "p", Kind.SENT, context.encode(Event(b"c", b""))))
+    trace.append(TraceEvent(0, "p", Kind.RECEIVED, b"\0"))
+
+    assert follows.has_stopped
+    assert follows.awaited() == "a"
+    trace.append(TraceEvent(30_000, "a", Kind.RECEIVED, context.encode(PushedEvent(CHANNEL, b"x"))))
+    assert follows.awaited() is None
+    follows.finish()
+    assert follows.found is None
 
 
 def test_what_others_publish_to_everybody_is_open() -> None:
