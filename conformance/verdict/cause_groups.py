@@ -251,8 +251,8 @@ class _Grouping:
         return max(found, key=rank, default=None)
 
     def _alike(self, record: Record) -> Group | None:
-        """Return the group of a failure in which the same was expected for the same clause, and the same came."""
-        facts = ("blamed", "expected", "got")
+        """Return the group of a failure in which the same was expected and the same came, for the same clause first."""
+        facts = ("expected", "got") if record.get("role") == "client" else ("blamed", "expected", "got")
         found = (one for one in self._groups if one.kind is CauseKind.FAILURE)
         return next((one for one in found if any(all(it[n] == record[n] for n in facts) for it in one.shows)), None)
 

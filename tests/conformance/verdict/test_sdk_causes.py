@@ -392,3 +392,10 @@ def test_a_request_that_is_sent_wrongly_is_shown_by_a_clause_of_its_own() -> Non
     greeting = of_sdk("open/sessions", asked="PUBLISH", blamed="PSRT-GREETING-1", **wrong)
 
     assert grouped(greeting, of_sdk("publish", asked="PUBLISH", blamed="PSRT-PUBLISH-3", **wrong))[0][0] == "publish"
+
+
+def test_what_prepares_with_a_ping_that_does_not_come_follows_whatever_clause_it_is_about() -> None:
+    silent = {"expected": "a ping within 2 s of the last", "got": "none, after 0 that came", "place": None}
+    prepares = of_sdk("answers", "untestable", blamed="C-4", **silent)
+
+    assert grouped(of_sdk("interval", blamed="C-3", **silent), prepares) == [["interval", "answers"]]
