@@ -268,9 +268,9 @@ class _Grouping:
         for one in records:
             kind, place = kind_of(one), place_of(one)
             prepares = kind is CauseKind.PRECONDITION
-            found = (self._alike(one) if place is None else self._at([one])) if prepares else None
-            if found is None and prepares:
-                found = self._unread(one)
+            found = None
+            if prepares:
+                found = (self._alike(one) if place is None else self._at([one])) or self._unread(one)
             if found is not None:
                 found.follow.append(one)
                 continue

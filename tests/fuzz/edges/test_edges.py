@@ -118,7 +118,9 @@ def executions_to_find(folder: Path, *, guided: bool, seed: int, most: int) -> i
     return next((found.executions for found in campaign.run()), None)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.nightly), pytest.param(3, marks=pytest.mark.nightly)]
+)
 def test_a_fault_after_three_conditions_is_found_with_edges_and_not_without(tmp_path: Path, seed: int) -> None:
     assert executions_to_find(tmp_path, guided=True, seed=seed, most=40_000) is not None
     assert executions_to_find(tmp_path, guided=False, seed=seed, most=4000) is None
