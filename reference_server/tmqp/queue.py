@@ -272,9 +272,10 @@ class Queue:
             return
         if first is awaited:
             del self._awaited[key]
-        else:
-            before = next(one for one in _chain(first) if one.then is awaited)
+        elif (before := next((one for one in _chain(first) if one.then is awaited), None)) is not None:
             before.then, awaited.then = awaited.then, None
+        else:  # it was forgotten, and its id is awaited anew
+            return
         self._settle(awaited)
         self.counters.negative_acks += 1
         if self.settings.delivery.acknowledges == "acknowledged" and self._state.rules.reports_timeouts:

@@ -12,7 +12,7 @@ from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import FollowedTrace
-from wireproof.fuzz.live.following import follower
+from wireproof.fuzz.live.following import Follower, follower
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.live.own_names import use_own_names
 from wireproof.fuzz.live.simulated import simulated
@@ -151,12 +151,18 @@ def test_what_a_request_holds_that_may_be_answered_in_any_way_is_open_until_the_
     assert reports(THROTTR, in_turn((*to_everybody(carried=True), SETTLE, *behind)), mutant) == []
 
 
-def test_a_server_that_never_answers_such_a_request_is_asked_once() -> None:
+def followed() -> tuple[FuzzContext, Follower, FollowedTrace]:
+    """Return a bare follower, and the trace that it follows."""
     context = FuzzContext("throttr", "7.3.2", "uint16")
-    follows = follower(context, bare=True)
-    assert follows is not None
+    found = follower(context, bare=True)
+    assert found is not None
     trace = FollowedTrace(context=context)
-    trace.follower = follows
+    trace.follower = found
+    return context, found, trace
+
+
+def test_a_server_that_never_answers_such_a_request_is_asked_once() -> None:
+    context, follows, trace = followed()
     trace.append(TraceEvent(0, "a", Kind.OPENED))
     trace.append(TraceEvent(0, "a", Kind.SENT, context.encode(Event(b"c", context.encode(Whoami())))))
     assert follows.awaited() == "a"
@@ -185,11 +191,7 @@ def test_an_answer_that_does_not_come_is_waited_for_once(script: Script) -> None
 
 
 def test_a_push_that_takes_its_time_is_waited_for_also_where_the_model_stops() -> None:
-    context = FuzzContext("throttr", "7.3.2", "uint16")
-    follows = follower(context, bare=True)
-    assert follows is not None
-    trace = FollowedTrace(context=context)
-    trace.follower = follows
+    context, follows, trace = followed()
     for name in "ap":
         trace.append(TraceEvent(0, name, Kind.OPENED))
     for name, request in (("a", Subscribe(CHANNEL)), ("p", Publish(CHANNEL, b"x"))):
