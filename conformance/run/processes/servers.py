@@ -9,9 +9,10 @@ import signal
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 from tempfile import TemporaryDirectory
 from types import TracebackType
 
@@ -21,6 +22,9 @@ from wireproof.conformance.run.processes.modules import module_environment
 from wireproof.conformance.run.processes.process_tree import POLL, Family, Usage
 
 LOOPBACK = "127.0.0.1"
+PORTS = range(10_000, 32_768)
+"""Where servers are started: what most systems give unasked lies above."""
+LOCAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 TRIES = 3
 """Starts on another port while the one chosen is in use after all."""
 LAST_WORDS = 20
@@ -285,11 +289,33 @@ def _signal_name(number: int) -> str:
 
 
 def free_port() -> int:
-    """Return a TCP port of the loopback that nobody listens on at the moment."""
+    """Return a TCP port of the loopback that nobody listens on at the moment.
+
+    It is none that the system gives to whoever asks for any port or connects: until the server listens there, nobody
+    else would be taken for it.
+    """
+    first, last = given_unasked()
+    others = [port for port in PORTS if not first <= port <= last]
+    for port in SystemRandom().sample(others, min(len(others), 100)):
+        with suppress(OSError):
+            return _bound_to(port)
+    return _bound_to(0)
+
+
+def given_unasked() -> tuple[int, int]:
+    """Return the first and the last port that the system gives to who names none."""
+    try:
+        first, last = LOCAL_PORTS.read_text().split()
+    except (OSError, ValueError):
+        return PORTS.stop, 65535
+    return int(first), int(last)
+
+
+def _bound_to(port: int) -> int:
     with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+        probe.bind((LOOPBACK, port))
+        bound: int = probe.getsockname()[1]
+        return bound
 
 
 def _takes_connections(address: Address) -> bool:

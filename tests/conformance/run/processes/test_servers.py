@@ -127,6 +127,18 @@ def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
         pass
 
 
+def test_a_port_is_none_that_others_are_given_unasked() -> None:
+    first, last = servers.given_unasked()
+
+    assert not any(first <= servers.free_port() <= last for _ in range(20))
+
+
+def test_where_all_ports_are_given_unasked_one_of_them_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "given_unasked", lambda: (1, 65535))
+
+    assert servers.free_port() > 0
+
+
 def test_a_port_that_is_taken_after_all_is_left_for_another(tmp_path: Path) -> None:
     once = tmp_path / "once"
     taken = f"""
