@@ -142,7 +142,7 @@ class SdkOperations:
 
         Raises `Stopped` with what is wrong.
         """
-        filled = self.equivalence.filled(requests, got.messages, step.ignore)
+        filled = self.equivalence.filled(requests, got.messages, step.ignore, step.among)
         expected = self.equivalence.written(filled, sealed=step.sealed)
         at = first_difference(expected, got.data)
         wanted, came = shown(expected, at), shown(got.data, at)
@@ -254,7 +254,7 @@ class SdkOperations:
     def sent(self, line: InFlight, step: AskStep, requests: Sequence[Request], messages: Sequence[Message]) -> None:
         """Note how the requests that were asked last were sent."""
         self.came(step, requests, messages)
-        filled = self.equivalence.filled(requests, messages, step.ignore)
+        filled = self.equivalence.filled(requests, messages, step.ignore, step.among)
         for due, one in zip(list(line.due)[-len(filled) :], filled, strict=False):
             due.request = one
 

@@ -18,6 +18,9 @@ __all__ = ["Alike", "RequestEquivalence", "are_interleaved", "is_missing"]
 
 Asked = TypeVar("Asked", bound=Message)
 Alike = Callable[[Sequence[Message]], bool | None]
+Among = Mapping[str, Sequence[str]]
+"""Field that an SDK chooses -> the values, as text, of which it must have one."""
+ANY: Among = {}
 
 
 class RequestEquivalence:
@@ -26,14 +29,12 @@ class RequestEquivalence:
     def __init__(self, spoken: Protocol, codec: Codec) -> None:
         self._spoken, self._codec = spoken, codec
         self._seen: dict[str, set[bytes]] = {}
-        self.among: Mapping[str, Sequence[str]] = {}
-        """Field that an SDK chooses -> the values, as text, of which it must have one in the step under way."""
 
     def written(self, requests: Sequence[Request], *, sealed: bool) -> bytes:
         """Return the bytes that are expected; none where only what they say can be."""
         return b"" if sealed else b"".join(self._codec.encode(one) for one in requests)
 
-    def alike(self, requests: Sequence[Request], ignored: Sequence[str]) -> Alike | None:
+    def alike(self, requests: Sequence[Request], ignored: Sequence[str], among: Among = ANY) -> Alike | None:
         """Return what compares messages with `requests` by what they say; None where there is one way to write them."""
         known, plain = self._spoken.sdk, SdkTraits
         is_exact = known.canonical is plain.canonical and known.unsealed is plain.unsealed
@@ -43,7 +44,7 @@ class RequestEquivalence:
 
         def compare(messages: Sequence[Message]) -> bool | None:
             pairs = zip(messages, requests, strict=False)
-            if len(messages) > len(requests) or not all(self._same(one, other, ignored) for one, other in pairs):
+            if len(messages) > len(requests) or not all(self._same(one, other, ignored, among) for one, other in pairs):
                 return False
             return True if len(messages) == len(requests) else None
 
@@ -63,23 +64,23 @@ class RequestEquivalence:
         """Return the messages, what one says of several things as a message for each."""
         return [part for one in messages for part in self._spoken.sdk.parts(one)]
 
-    def _same(self, came: Message, asked: Message, ignored: Sequence[str]) -> bool:
+    def _same(self, came: Message, asked: Message, ignored: Sequence[str], among: Among = ANY) -> bool:
         opened = self._spoken.sdk.unsealed(came, asked)
-        asked = self._filled(asked, opened, ignored)
+        asked = self._filled(asked, opened, ignored, among)
         return self._spoken.sdk.canonical(opened) == self._spoken.sdk.canonical(asked)
 
     def filled(
-        self, requests: Sequence[Request], came: Sequence[Message], ignored: Sequence[str]
+        self, requests: Sequence[Request], came: Sequence[Message], ignored: Sequence[str], among: Among = ANY
     ) -> tuple[Request, ...]:
         """Return the requests with the values that came in fields that may have any."""
         both = zip(requests, came, strict=False)
-        return (*(self._filled(one, other, ignored) for one, other in both), *requests[len(came) :])
+        return (*(self._filled(one, other, ignored, among) for one, other in both), *requests[len(came) :])
 
-    def _filled(self, asked: Asked, came: Message, ignored: Sequence[str]) -> Asked:
+    def _filled(self, asked: Asked, came: Message, ignored: Sequence[str], among: Among) -> Asked:
         if type(came) is not type(asked):
             return asked
         given = {name: getattr(came, name) for name in self._free(asked, ignored)}
-        allowed = {name: [one.encode() for one in values] for name, values in self.among.items()}
+        allowed = {name: [one.encode() for one in values] for name, values in among.items()}
         return replace(asked, **{name: value for name, value in given.items() if value in allowed.get(name, (value,))})
 
     def _free(self, asked: Message, ignored: Sequence[str]) -> set[str]:

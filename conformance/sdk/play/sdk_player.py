@@ -163,9 +163,8 @@ class SdkPlayer:
         if step.refused:
             yield from operations.refused(line, in_flight, calls)
             return
-        operations.equivalence.among = step.among
         expected = operations.equivalence.written(requests, sealed=step.sealed)
-        alike = operations.equivalence.alike(requests, step.ignore)
+        alike = operations.equivalence.alike(requests, step.ignore, step.among)
         got = yield from act.asked(act.Receive(line, expected, tuple(calls), alike))
         if self.connections.is_away:
             self.connections.is_away = False

@@ -6,6 +6,7 @@ from typing import Any
 
 from wireproof.mutants.edits import Edit, edit
 from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
+from wireproof.mutants.tmqp.server.walked import ONE_OF_AN_ID
 
 __all__ = ["CONFORMING"]
 
@@ -44,8 +45,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
                "message = replace(message, id=message.id if any(flags) and message.id else state.new_id(), target=target,"),
           profiles=("doc",)),
     legal("one-of-an-id", "Of two messages with one id that a client was sent, the last one alone is waited for.",
-          edit("queue.Queue._await", "awaited = Awaited(message, client)", "former = self._awaited.pop((message.id, client), None)",
-               "if former is not None: self._settle(former)", "awaited = Awaited(message, client)"), profiles=("doc",)),
+          ONE_OF_AN_ID, profiles=("doc",)),
     legal("refused-with-one", "A full queue is refused with another code.",
           edit("Pushing.push", "return refused", "return ResultCode.FAILED if refused == ResultCode.LIMIT_EXCEEDED else refused")),
 )  # fmt: skip

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import around, edit, first
+from wireproof.mutants.edits import around, before, edit, first
 from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
 
-__all__ = ["MUTANTS"]
+__all__ = ["MUTANTS", "ONE_OF_AN_ID"]
 
 DOC, RELEASED = ("doc",), ("twino-3.0.0",)
+ONE_OF_AN_ID = before(
+    "queue.Queue._await",
+    "awaited = Awaited(message, client)",
+    "former = self._awaited.pop((message.id, client), None)",
+    "if former is not None: self._settle(former)",
+)
+"""Only `twino-3.0.0` forbids it (E66)."""
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("acknowledged-as-pushed", "Whether consumers must acknowledge is decided when a message is pushed, not when it is sent.", "MESSAGE-4 UPDATE_QUEUE-1",
            first("queue.Queue.push", "message.asks = self.requests_ack"),
@@ -43,8 +50,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("joins-out-of-turn", "What is put back into a ROUND_ROBIN queue goes to the member that joined last.", "ROUND_ROBIN-3",
            edit("Channels.join", "queue.drain()", "before, queue._turn = queue._turn, len(channel.members) - 1; queue.drain(); queue._turn = before"), profiles=RELEASED),
     mutant("one-of-an-id", "Of two messages with one id that a client was sent, the last one alone is waited for.", "ACKNOWLEDGE-8",
-           edit("queue.Queue._await", "awaited = Awaited(message, client)", "former = self._awaited.pop((message.id, client), None)",
-                "if former is not None: self._settle(former)", "awaited = Awaited(message, client)"), profiles=RELEASED),
+           ONE_OF_AN_ID, profiles=RELEASED),
     mutant("last-of-an-id-first", "Of two messages with one id that a client was sent, the last one is acknowledged first.", "ACKNOWLEDGE-8",
            edit("queue.Queue._await", "last.then = awaited", "self._awaited[message.id, client], awaited.then = awaited, last"), profiles=RELEASED),
     mutant("info-after-clear", "Info counts what Clear leaves.", "PULL-14",

@@ -8,8 +8,9 @@ import pytest
 
 from tests.reference_server.tmqp.simulated import Server, heading, payloads, produce, rows
 from wireproof.protocols.tmqp.requests import Acknowledge, DeleteChannel, UpdateQueue
+from wireproof.reference_server.tmqp.state import RETIRED
 
-PUSH, PULL = 1, 3
+PUSH, PULL, STOPPED = 1, 3, 6
 
 
 def ready(server: Server, delivery: str, *, joined: bool = True, **options: Any) -> tuple[Any, Any]:
@@ -213,3 +214,36 @@ def test_a_removed_queue_waits_for_nothing(server: Server) -> None:
     queue._drain_on()
     server.wait(3)
     assert server.service.state.held == 0
+
+
+def test_a_time_out_of_what_was_forgotten_leaves_its_id_awaited_anew(
+    released: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer, consumer = ready(released, "after-acknowledged")
+    status = b'{"Status":%d,"RequestAcknowledge":true,"AcknowledgeTimeout":2000}'
+    again = [UpdateQueue(target=b"ch", headers=rows(Queue_Id="1"), payload=status % one) for one in (STOPPED, PUSH)]
+    stream = b"".join(map(producer.codec.send, (*again, produce(b"anew", id=b"0"))))
+    # in the turn of the loop in which the time-outs come, before them; what is dropped is let go of in the next ones
+    released.clock.call_at(timed_out_ns(), lambda: producer.write(stream))
+    producer.send(*(produce(b"a", id=b"%d" % one) for one in range(RETIRED + 1)))
+    consumer.take()
+
+    released.wait(3)
+    assert payloads(consumer.take()) == [b"anew"]
+    assert caplog.messages == []
+    assert released.service.state.held > 0
+    consumer.send(ack(id=b"0"))
+    assert [one.NAME for one in producer.take()] == ["CONFIRMATION"]
+    assert released.service.state.held == 0
+
+
+def timed_out_ns() -> int:
+    """When the time-out of what is sent at once comes."""
+    server = Server("twino-3.0.0")
+    producer, _ = ready(server, "after-acknowledged")
+    producer.send(produce(b"a"))
+    queue = server.service.state.channels[b"ch"].queues[1]
+    while not queue.counters.negative_acks:
+        assert server.clock.next_ns is not None
+        server.clock.advance_to(server.clock.next_ns)
+    return server.clock.monotonic_ns()
