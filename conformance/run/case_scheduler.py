@@ -12,7 +12,8 @@ A run must be short, and no case may fail because of another. The order of a run
    another.
 4. What may have failed because of others is retried (`report_or_retry`): a case that did not pass beside plays under
    other segmentations, or came too late to decide, is played again concurrently with its like; what is still doubtful,
-   alone. A failure under another segmentation is seen again, and the case whole after it (`verdict/confirmation.py`).
+   alone; where one fault fails many that wait, the first of them (`seen_again.py`). A failure under another
+   segmentation is seen again, and the case whole after it (`verdict/confirmation.py`).
 5. Cases with resource limits come last, each on a target of its own where that can be had.
 
 A target that goes away is a crash of the case that was alone with it. Where several were under way nobody knows which
@@ -61,6 +62,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, was_cut
 from wireproof.conformance.run.plan import Plan, Report, is_early
 from wireproof.conformance.run.quiet import Quiet
+from wireproof.conformance.run.seen_again import SeenAgain
 from wireproof.conformance.run.target_plays import TargetPlays
 from wireproof.conformance.run.timeouts import Timeouts
 from wireproof.conformance.suite.case_traits import keeps_to_itself, waits
@@ -87,7 +89,7 @@ class CaseScheduler(TargetPlays):
         self.deaths: list[Death] = []
         self._begun: set[tuple[str, str]] = set()
         """Case and segmentation of each play that was begun beside plays of whole cases."""
-        self._quiet, self._timeouts = Quiet(plan, driver), Timeouts(plan)
+        self._quiet, self._timeouts, self._seen = Quiet(plan, driver), Timeouts(plan), SeenAgain()
         self._lost: list[tuple[Case, Outcome, float]] = []
         """Cases that lost the target while others were under way, and could not be retried."""
         self._reported: set[str] = set()
@@ -210,6 +212,7 @@ class CaseScheduler(TargetPlays):
 
     def report_or_retry(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case, or keep it for another try when its outcome is doubtful."""
+        self._seen.note(case, outcome)
         disturbed = self._is_disturbed(case, outcome) and self.was_beside_others(began)
         if disturbed or self._is_doubtful(case, outcome, began) or self.confirmation.is_needed(case, outcome):
             self._doubtful.append((case, outcome, began))
@@ -224,6 +227,7 @@ class CaseScheduler(TargetPlays):
             return False
         again = self._failed_again < BELIEVED and (was_cut(outcome) or waits(case))
         again |= is_unanswered(outcome) and self.plan.bounds.most_pass and not self.plan.deadlines.is_believed
+        again &= was_cut(outcome) or not self._seen.is_believed(case, outcome)
         return again or self.available.was_away_since(began) or self.plan.opens_many(case)
 
     def _is_due_beside_others(self, case: Case, outcome: Outcome, began: float) -> bool:
@@ -254,6 +258,7 @@ class CaseScheduler(TargetPlays):
             again_at = time.monotonic()
             with self.plan.deadlines.in_full(outcome):
                 again = await self.play_again(case)
+            self._seen.note_alone(again)
             if is_unanswered(outcome):
                 self.plan.deadlines.count_again(outcome, again)
             if was_cut(outcome) or waits(case):

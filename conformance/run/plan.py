@@ -95,8 +95,8 @@ class Plan:
         """Case, with its segmentation unless it is sent whole -> when its play began (`time.monotonic`), in order."""
         self.stopped = ""
         """Why the run ended before its cases did."""
-        self.failed_walks: dict[str, Case] = {}
-        """Walks that failed, by their ids: they are shortened once the run is over."""
+        self.failed_walks: dict[str | None, Case] = {}
+        """Broken clause -> the first walk that failed by it: they are shortened once the run is over."""
         self.together = Together(suite, run.profile, self.player)
         self.journal: Report = _unwritten
         """Takes the record of a play at once, where its verdict may still change before it is reported."""
@@ -237,7 +237,7 @@ class Plan:
         if case.segmentation != WHOLE.name:
             return self.tally.keeps(outcome)
         if is_walk(case.id) and outcome.verdict is Verdict.FAIL:
-            self.failed_walks[case.id] = case
+            self.failed_walks.setdefault(outcome.blamed, case)
         return True
 
     def stop(self, why: str) -> None:
@@ -246,7 +246,7 @@ class Plan:
         self.run.partial.append(why)
 
     def searches(self) -> list[Search]:
-        """Return searches for shorter ones of the walks that failed; none where the run was ended."""
+        """Return searches for shorter walks, one for each clause that failed one; none where the run was ended."""
         return [] if self.stopped else searches(list(self.failed_walks.values()), self.suite.context)
 
     def note(self, case: Case, outcome: Outcome, began: float) -> None:

@@ -1,9 +1,10 @@
 """Shortens walks that failed: the fewest moves that still fail say what a fault needs.
 
 A walk of eighteen moves and its questions show that something is wrong, and hide what: most moves have no part in it.
-So once a run is over each of the first walks that failed is played again with fewer moves, halves first, then single
-ones, until none can go. As many plays, and as much time, are spent on each walk at most; what was found by then is
-told. A walk that passes when it is played again has nothing to tell.
+So once a run is over the first walk that broke a clause is played again with fewer moves, halves first, then single
+ones, until none can go: of some clauses, for where something is waited for in vain each play waits. As many plays, and
+as much time, are spent on each walk at most; what was found by then is told. A walk that passes when it is played again
+has nothing to tell.
 """
 
 from __future__ import annotations

@@ -396,3 +396,57 @@ def test_a_large_number_that_is_read_wrong_names_the_clause_about_large_numbers(
     assert extreme("QUERY_REPLY.quota = 40000", "refused") is None
     assert extreme("QUERY_REPLY.quota = 65535", "0") == "THR-WIDTH-8"
     assert extreme("INFO_REPLY.counters = 65536", "7") is None  # a count of 8 bytes at every width
+
+
+def in_way(clause: str, request: str = "QUERY", step: int = 1) -> Outcome:
+    """A failure that a case is seen again for where it waits."""
+    place = FailurePlace(request, "", frozenset())
+    return Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, clause, step, got="wrong", place=place)
+
+
+WAITING = some(6, steps=steps_of([{"wait": 1}]))
+ONE, OTHER = sorted(SUITE.clauses)[:2]
+
+
+def plays_beside_others(script: Script) -> tuple[list[str], dict[str, str]]:
+    """Return the plays, and the verdicts, of cases that are played beside others twice: they were disturbed."""
+    driver = CountingDriver(8, script)
+    records: list[Record] = []
+    scheduler = CaseScheduler(plan_of(WAITING), driver, records.append)  # type: ignore[arg-type]
+    scheduler.was_beside_others = lambda began: True  # type: ignore[method-assign]
+    asyncio.run(scheduler.run())
+    return driver.order, verdicts(records)
+
+
+def test_of_what_failed_twice_in_one_way_the_first_is_seen_once_more() -> None:
+    order, found = plays_beside_others(lambda case, attempt: in_way(ONE))
+
+    assert len(order) == 2 * len(WAITING) + 1
+    assert {found[case.id] for case in WAITING} == {"fail"}
+
+
+@pytest.mark.parametrize(
+    "second",
+    [in_way(OTHER), in_way(ONE, "GET"), in_way(ONE, step=2), FAIL],
+    ids=["another clause", "at another request", "in another step", "no clause"],
+)
+def test_what_failed_in_another_way_the_second_time_is_seen_once_more(second: Outcome) -> None:
+    order, _ = plays_beside_others(lambda case, attempt: in_way(ONE) if case == "made/0" or not attempt else second)
+
+    assert len(order) == 3 * len(WAITING)
+
+
+def test_what_passes_alone_speaks_for_no_other_case() -> None:
+    order, found = plays_beside_others(lambda case, attempt: in_way(ONE) if attempt < 2 else PASS)
+
+    assert len(order) == 3 * len(WAITING)
+    assert {found[case.id] for case in WAITING} == {"pass"}
+
+
+def test_where_some_pass_alone_the_others_are_seen_until_one_fails() -> None:
+    order, found = plays_beside_others(
+        lambda case, attempt: PASS if case in ("made/0", "made/1") and attempt == 2 else in_way(ONE)
+    )
+
+    assert len(order) == 2 * len(WAITING) + 3
+    assert sorted(found[case.id] for case in WAITING) == ["fail"] * 4 + ["pass"] * 2

@@ -11,10 +11,12 @@ from wireproof.conformance.commands.test import command
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run import shorter_walks
+from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.shorter_walks import advanced, searches
 from wireproof.conformance.suite.case import Case
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.walks import walk_of
+from wireproof.conformance.verdict.records import Run
 from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
 
 SUITE = load_suite("tmqp")
@@ -60,6 +62,15 @@ def test_a_run_shortens_the_first_walks_alone() -> None:
     walks = [one for one in SUITE.cases if one.id.startswith("rooms/walk-")][:5]
 
     assert told(walks=walks) == ([], shorter_walks.WALKS)
+
+
+def test_one_walk_is_shortened_for_each_broken_clause() -> None:
+    walks = [one for one in SUITE.cases if one.id.startswith("rooms/walk-")][:3]
+    plan = Plan(Run("tmqp", "doc", "standard", "t", "x"), SUITE, walks, Settings())
+    for walk, clause in zip(walks, ("TMQP-PUSH-1", "TMQP-PUSH-1", "TMQP-PULL-1"), strict=True):
+        plan.settle(walk, Outcome(Verdict.FAIL, (), blamed=clause))
+
+    assert [walk_of(next(search)) for search in plan.searches()] == [walk_of(walks[0]), walk_of(walks[2])]
 
 
 def test_a_run_tells_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
