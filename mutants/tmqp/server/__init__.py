@@ -19,6 +19,7 @@ from wireproof.mutants.tmqp.server import (
     planted,
     queues,
     rules,
+    slow,
     walked,
     waste,
 )
@@ -40,6 +41,7 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     links.MUTANTS,
     planted.MUTANTS,
     walked.MUTANTS,
+    slow.MUTANTS,
     waste.MUTANTS,
     conforming.CONFORMING,
 )
