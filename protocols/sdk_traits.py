@@ -36,6 +36,8 @@ class SdkTraits:
     """The clause that is broken where an answer is given to another request under way; "" where cases name it."""
     whole_clause: str = ""
     """The clause that is broken where bytes of requests made at once are mixed; "" where cases name it."""
+    once: Mapping[type[Request], str] = field(default_factory=dict)
+    """Request that begins a connection -> the clause that is broken where an SDK sends it there once more."""
     listening: str = "subscribe"
     """The operation after which an SDK gets pushes."""
     optional: frozenset[str] = frozenset()

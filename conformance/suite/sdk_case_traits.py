@@ -6,7 +6,7 @@ import msgspec
 
 from wireproof.conformance.suite.case import Case
 from wireproof.conformance.suite.case_traits import parts
-from wireproof.conformance.suite.sdk_steps import AskStep, CloseStep, ResetStep, ScriptedMessage
+from wireproof.conformance.suite.sdk_steps import AskStep, CloseStep, ResetStep, ScriptedChoice, ScriptedMessage
 
 
 def ends_connections(case: Case, how: str) -> bool:
@@ -48,11 +48,17 @@ def asks_at_once(case: Case, step: int | None) -> bool:
     under_way = 0
     for one in case.script[: (step or 0) + 1]:
         if isinstance(one, AskStep):
-            plain = all(isinstance(each, ScriptedMessage) for each in one.ask)
+            plain = all(isinstance(each, ScriptedMessage) for each in one.ask) or _is_choice_of_one(one)
             if one.batch or not plain or under_way + len(one.ask) > 1:
                 return True
             under_way += len(one.ask) if one.open else 0
     return False
+
+
+def _is_choice_of_one(step: AskStep) -> bool:
+    """Say whether one request is asked for, another under each profile or variant."""
+    (only,) = step.ask if len(step.ask) == 1 else (None,)
+    return isinstance(only, ScriptedChoice) and all(isinstance(one, ScriptedMessage) for one in only.options.values())
 
 
 def may_fail(case: Case, step: int | None) -> bool:

@@ -135,7 +135,9 @@ class Answering(SdkStep, frozen=True, kw_only=True):
     on: str = "a"
     cut: Cut = "whole"
     open: bool = False
-    or_fails: bool = False
+    or_fails: Annotated[
+        bool | Annotated[tuple[Failed, ...], Meta(min_length=1)], Meta(description="An error will do, or one of these.")
+    ] = False
     events: Literal["told", "any"] = "told"
     fails: Fails | None = None
     blame: Annotated[

@@ -49,6 +49,7 @@ A_RESULT, AN_ERROR = "the result ", "the error "
 DIFFER, REPORTS = "they differ at byte", "then it reports "
 CONNECTED = "a connection"
 INTERLEAVED = "interleaved"
+BEGAN = "began again"
 LEFT_OUT = ", got nothing"
 RESTS = {"rests_on", "held_back", "lost", "spoils"}
 """What says where a play follows from, or that it shows a cause."""
@@ -172,7 +173,7 @@ def _keys_of_a_kind(record: Record) -> Sequence[Key]:
     extra = extra_of(record)
     if is_lost(record):
         return [("lost", record["verdict"] == Verdict.HANG or plain(record["got"]))]
-    for name in ("misread", "spoils", INTERLEAVED):
+    for name in ("misread", "spoils", INTERLEAVED, BEGAN):
         if extra.get(name):
             return [(name, "" if extra.get("by_name") else extra[name])]
     return ()

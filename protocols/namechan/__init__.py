@@ -60,6 +60,7 @@ PROTOCOL = Protocol(
         connect_fields={"client_id": "bytes", "timeout": "seconds"},
         samples={"replay": Replay.FROM_CURRENT, "MESSAGE.id": 1, "MESSAGE.topic": 1},
         canonical=canonical,
+        once={Connect: "NCH-CLIENT-2"},
     ),
 )
 

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Protocol, cast
 
 from wireproof.conformance.sdk.play.greeting import GreetingAgain
@@ -44,6 +44,10 @@ class Owner(Protocol):
     def greeted(self, endpoint: StreamSocket, asked: Sequence[Message]) -> None:
         """Take what an SDK asked there before the case begins."""
 
+    @property
+    def once(self) -> Container[type[Message]]:
+        """What an SDK sends once on a stream: the greeter is not asked again, and the case sees it."""
+
     def greeting_again(self, endpoint: StreamSocket) -> GreetingAgain | None:
         """Return what may come first on a stream that the SDK opens in place of one that it lost."""
 
@@ -69,6 +73,8 @@ class StreamSocket(asyncio.Protocol):
         self._session: Session | None = None
         self._is_greeted = False
         """Whether what the greeter writes goes to the SDK."""
+        self._asked: set[type[Message]] = set()
+        """What the greeter was asked."""
         self._again: GreetingAgain | None = None
         self._tls: ServerTls | None = None
         self.tls_error = ""
@@ -187,8 +193,15 @@ class StreamSocket(asyncio.Protocol):
     def _converse(self, session: Session, data: bytes) -> None:
         """Have a session answer in place of the case."""
         self.follower.received(data, answered=False)
-        self._owner.greeted(self, [message for _, message in self.follower.messages])
-        self.follower.take_messages()
+        came, asked = len(self.follower.came), list[Message]()
+        for _, message in self.follower.messages:
+            if type(message) in self._owner.once and type(message) in self._asked:
+                data = data[: max(0, len(data) - came + self.follower.size_of(len(asked)))]
+                break
+            asked.append(message)
+            self._asked.add(type(message))
+        self._owner.greeted(self, asked)
+        self.follower.take_messages(len(asked))
         self._session, self._is_greeted = session, True
         session.data_received(data)
         self._is_greeted = False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -237,6 +237,11 @@ class Listener:
         """See `Owner`; what came first on the first stream of a link is the greeting there."""
         if self._is_first(endpoint):
             self._greetings.setdefault(endpoint.link or "", []).extend(asked)
+
+    @property
+    def once(self) -> Container[type[Message]]:
+        """See `Owner`."""
+        return self.host.spoken.sdk.once
 
     def greeting_again(self, endpoint: StreamSocket) -> GreetingAgain | None:
         """See `Owner`."""

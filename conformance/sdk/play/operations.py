@@ -32,6 +32,8 @@ __all__ = ["ActionGenerator", "SdkOperations"]
 
 ActionGenerator = act.Playing[None]
 ANY = tuple(kind for kind in FailureKind if kind is not FailureKind.UNSUPPORTED)
+RESULT = "result"
+"""In `blame` of a step: what is reported differs, and no field that has a clause."""
 REFUSALS = (FailureKind.TOO_WIDE, FailureKind.TOO_LONG, FailureKind.REFUSED, FailureKind.OTHER)
 
 
@@ -57,6 +59,8 @@ class SdkOperations:
         """What stopped the play is an answer that was given to another request under way."""
         self.interleaved = False
         """What stopped the play is that the bytes of requests made at once were mixed."""
+        self.began = False
+        """What stopped the play is that the SDK began its connection once more."""
         self.stuck = False
         """The driver did not answer: it has to be started again."""
         self.spoken = symbols.protocol
@@ -120,6 +124,7 @@ class SdkOperations:
         """Expect that the SDK takes none of it, and sends nothing. Raises `Stopped` if it sends something."""
         got = yield from act.asked(act.Receive(name, b"", tuple(calls)))
         if got.data:
+            self.began_again(got.messages)
             raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
         yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
 
@@ -146,6 +151,7 @@ class SdkOperations:
         expected = self.equivalence.written(filled, sealed=step.sealed)
         at = first_difference(expected, got.data)
         wanted, came = shown(expected, at), shown(got.data, at)
+        self.began_again(got.messages, requests)
         self.sent_otherwise(step, filled, got, at, ended=expected.startswith(got.data))
         each = [self.equivalence.written([one], sealed=step.sealed) for one in filled]
         self.interleaved = len(filled) > 1 and are_interleaved(each, got.data)
@@ -153,7 +159,7 @@ class SdkOperations:
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
             self._unable(answer, [one.request for one in connection.due])
-            if answer.error is not None and step.or_fails and not got.data:
+            if _may_fail_so(step, answer) and not got.data:
                 connection.failed = True
                 return (yield from self._all_fail(connection, ANY, "an error"))
             detail = error_text(answer) if answer.error else f"the result {answer.result}"
@@ -163,6 +169,16 @@ class SdkOperations:
             how = "it closed the connection" if got.ended else "no more in time"
             raise Stopped(Verdict.HANG if silent else Verdict.FAIL, wanted, f"{came}, then {how}", byte=at)
         raise Stopped(Verdict.FAIL, wanted, f"{came}: they differ at byte {at}", byte=at)
+
+    def began_again(self, messages: Sequence[Message], expected: Sequence[Message] = ()) -> None:
+        """Stop where what begins a connection came more often than the case expects. Raises `Stopped` (fail)."""
+        for kind, clause in self.spoken.sdk.once.items():
+            due = sum(type(one) is kind for one in expected)
+            if more := [one for one in messages if type(one) is kind][due:]:
+                self.clause, self.began = clause, True
+                self.at = FailurePlace(kind.NAME, "", self.at.asked)
+                got = f"another one: {shown(self.script.codec.encode(more[0]))}"
+                raise Stopped(Verdict.FAIL, f"one {kind.NAME}", got)
 
     def sent_otherwise(
         self,
@@ -278,7 +294,7 @@ class SdkOperations:
         if found is None or (
             type(due.request) in self.spoken.sdk.parting and answer.error is None and not answer.result
         ):
-            self.observed += ["reported"] * step.or_fails
+            self.observed += ["reported"] * bool(step.or_fails)
             return
         self._unable(answer, [due.request, reply])
         if not self.hello.binary_safe:
@@ -286,10 +302,11 @@ class SdkOperations:
             if beside is None:
                 self._textual([reply])
             found = beside or found
-        if answer.error is not None and step.or_fails:
+        if answer.error is not None and _may_fail_so(step, answer):
             self.observed.append(f"fails: {answer.error.kind}")
             return
         self._blame(step, found.field)
+        self.clause = step.blame.get(RESULT, self.clause) if found.field not in step.blame else self.clause
         self.misread = found.misread
         after = f" after the answer to {self.at.after}" if self.at.after else ""
         raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{after})", found.got)
@@ -398,3 +415,8 @@ class SdkOperations:
     def crashed(self, died: act.Died) -> NoReturn:
         """Stop: the driver ended. Raises `Stopped` (crash)."""
         raise Stopped(Verdict.CRASH, "a driver that runs on", died.detail)
+
+
+def _may_fail_so(step: Answering, answer: DriverAnswer) -> bool:
+    """Say whether an answer is an error that will do in a step."""
+    return answer.error is not None and (step.or_fails is True or answer.kind in (step.or_fails or ()))

@@ -195,6 +195,7 @@ class SdkConnections:
         if got.data != expected and not got.alike:
             at = first_difference(expected, got.data)
             detail = shown(got.data, at)
+            self.operations.began_again(got.messages, requests)
             self.operations.sent_otherwise(step, requests, got, at, ended=expected.startswith(got.data))
             if got.answered is not None and connect_call is not None:
                 answer = yield from self.operations.reported(connect_call)
@@ -296,6 +297,7 @@ class SdkConnections:
         seconds = self.operations.patience or self.operations.timeout
         got = yield from act.asked(act.Drain(line, seconds, parting=True))
         if got.data:
+            self.operations.began_again(got.messages)
             raise Stopped(Verdict.FAIL, "nothing more, and the end of the connection", f"it sent {shown(got.data)}")
         if not got.ended:
             raise Stopped(Verdict.FAIL, "the end of the connection", f"it was open {seconds:g} s later")

@@ -54,6 +54,7 @@ Answered = TypeVar("Answered", AskStep, SayStep)
 MISREAD = "misread"
 SWAPPED = "swapped"
 INTERLEAVED = "interleaved"
+BEGAN = "began again"
 """What an outcome keeps of numbers for which a type of the SDK has no room."""
 CLOSED_IN, CLOSED_UNJUDGED = 1.0, 0.25
 """Seconds that a driver has to close what is left open at the end, of a case that has failed in the second place."""
@@ -235,12 +236,13 @@ class SdkPlayer:
     def _nothing_more(self, line: str) -> ActionGenerator:
         got = yield from act.asked(act.Drain(line, LAST_WORDS))
         if got.data:
+            self.operations.began_again(got.messages)
             raise Stopped(Verdict.FAIL, "nothing more to be sent", f"it sent {shown(got.data)}", byte=0)
 
     def _stopped(self, stop: Stopped) -> Outcome:
         """Return the outcome, with what crossed up to here and not what closing adds."""
         verdict, guilty = stop.verdict, Guilty.TARGET
-        if self._given and verdict in (Verdict.FAIL, Verdict.HANG):
+        if self._given and not self.operations.began and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
         elif verdict in (Verdict.UNTESTABLE, Verdict.UNSUPPORTED):
             guilty = Guilty.NOBODY
@@ -258,6 +260,7 @@ class SdkPlayer:
             MISREAD: self.operations.misread,
             SWAPPED: self.operations.swapped,
             INTERLEAVED: self.operations.interleaved,
+            BEGAN: self.operations.began,
         }
         extra = {name: True for name, holds in found_so.items() if holds}
         return Outcome(*found, place=self.operations.at, extra=extra)

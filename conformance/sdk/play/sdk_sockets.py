@@ -218,7 +218,8 @@ class Sockets:
             self._listener(action.connection).part()
         if line.lasts:
             await self._until(lambda: line.ended, action.seconds)
-        return act.Got(line.take(), line.ended)
+        messages = tuple(one for _, one in line.follower.messages) if line.follower else ()
+        return act.Got(line.take(), line.ended, messages=messages)
 
     async def _write(self, action: act.SendBytes) -> None:
         line = self._line(action.connection)

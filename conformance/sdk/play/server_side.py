@@ -104,10 +104,13 @@ class ServerSide:
         self.messages = [one for one in self.messages if one[0] > self._gone]
         return taken
 
-    def take_messages(self) -> None:
-        """Take what came as far as it is messages."""
-        if self.messages:
-            self.take(self.messages[-1][0] - self._gone)
+    def size_of(self, messages: int) -> int:
+        """Return the bytes of the first so many messages of what came and was not taken."""
+        return self.messages[messages - 1][0] - self._gone if messages else 0
+
+    def take_messages(self, number: int | None = None) -> None:
+        """Take the first so many messages of what came, or all."""
+        self.take(self.size_of(len(self.messages) if number is None else number))
 
     def part(self, parting: Mapping[type[Request], Reply | None]) -> bytes:
         """Answer `parting` here from now on, and what came of it already; return what must be written at once."""

@@ -20,6 +20,8 @@ MUTANTS = (
     mutant("no-connect", "No Connect is sent.", "2", edit("TopicLink._answer", "self.send_unanswered([self._first_line])", "pass")),
     mutant("connect-twice", "The Connect is sent twice.", "2",
            edit("TopicLink._answer", "self.send_unanswered([self._first_line])", "self.send_unanswered([self._first_line, self._first_line])")),
+    mutant("connect-before-and-after", "The Connect is sent with the version, and again when its answer came.", "2",
+           after("TopicLink.greet", "(answer,) = self.ask([Version()])", "self.send_unanswered([self._first_line])")),
     mutant("connect-without-id", "The id is left empty.", "2", sent("CONNECT", "id", 'b""')),
     mutant("connect-id-as-text", "The id is decoded as text.", "2", sent("CONNECT", "id", "message.id.decode('utf-8', 'replace').encode()")),
     mutant("connect-another-version", "The Connect says version 0.", "2", sent("CONNECT", "version", "0")),

@@ -146,4 +146,6 @@ MUTANTS = (
                 "if self._reconnect is None or self._reconnecting is not None:")),
     mutant("impatient", "After a tenth of a second a request has failed.", "CLIENT-11",
            edit("Client.__init__", "self.timeout = timeout", "self.timeout = 0.1")),
+    mutant("impatient-after-a-deadline", "Once a request was given up, all later ones have failed at once.", "CLIENT-11",
+           before("Client.ask_all", 'raise DeadlineError(f"no reply to {names}', "self.timeout = 0.0")),
 )  # fmt: skip

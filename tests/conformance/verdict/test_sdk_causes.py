@@ -221,6 +221,15 @@ def test_requests_whose_bytes_are_mixed_are_one_cause_whatever_they_ask_for() ->
     assert len(causes_of([of_sdk(one, place=(one, "key"), byte=1, extra=mixed) for one in ("GET", "SET")])) == 1
 
 
+def test_a_connection_that_is_begun_again_is_one_cause_whatever_was_asked_for() -> None:
+    asked = [("ERROR", "SUBSCRIBE", "fail"), ("", "", "untestable")]
+
+    assert (
+        len(causes_of([of_sdk(one, verdict, asked=name, extra={"began again": True}) for one, name, verdict in asked]))
+        == 1
+    )
+
+
 def test_a_field_that_is_left_out_of_every_result_is_one_cause() -> None:
     records = [
         of_sdk("join/answered", blamed="A-1", expected="{'code': '1'}",

@@ -47,8 +47,8 @@ class ListenerHost:
 
 
 @asynccontextmanager
-async def opened(*, by_hand: bool = True) -> AsyncIterator[Listener]:
-    host = ListenerHost()
+async def opened(name: str = "psrt", *, by_hand: bool = True) -> AsyncIterator[Listener]:
+    host = ListenerHost(name)
     listener = Listener(host, "a")
     listener.by_hand, listener.greets = by_hand, not by_hand
     await listener.listen()
@@ -142,6 +142,17 @@ async def test_what_an_opening_leaves_unfinished_is_kept() -> None:
         await reader.readexactly(36)
 
         assert listener.lines[""].came == b"\2\1\0"
+
+
+@in_a_loop
+async def test_what_begins_a_connection_once_more_is_the_cases() -> None:
+    async with opened("namechan", by_hand=False) as listener:
+        reader, writer = await connected(listener, bytes(7) + b"\1(Connect 1 a)\n(Conn")
+        await reader.readexactly(8)
+        writer.write(b"ect 1 a)\n(Unsubscribe b)\n")
+        await until(lambda: listener.lines[""].came.endswith(b"b)\n"))
+
+        assert listener.lines[""].came == b"(Connect 1 a)\n(Unsubscribe b)\n"
 
 
 @in_a_loop

@@ -17,7 +17,7 @@ from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.suite.cases import Case, load_suite, sdk_cases_in
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
-from wireproof.protocols.throttr.requests import Get, Subscribe
+from wireproof.protocols.throttr.requests import Get, Query, Subscribe
 
 QUERY = bytes.fromhex("02016b")
 FOUND = {"quota": "7", "ttl_type": "seconds", "ttl": "60"}
@@ -351,6 +351,22 @@ def test_an_sdk_may_bring_nothing_back_but_not_some(came: list[tuple[bytes, ...]
     step = {**AGAIN, "any_order": True, "if_any": True}
 
     assert play(case({"connect": "a"}, step), renewed(*came))[0].verdict is verdict
+
+
+@pytest.mark.parametrize("blame", [{"result": "THR-GET-9"}, {"quota": "THR-GET-9"}])
+def test_what_is_reported_may_break_another_clause_than_what_is_sent(blame: dict[str, str]) -> None:
+    made = case({**ASK, "blame": blame})
+    sent_wrongly = play(made, instead(act.Receive, act.Got(b"\2\1j", messages=(Query(b"j"),))))[0]
+    reported_wrongly = play(made, instead(act.AwaitReport, DriverAnswer(1, {**FOUND, "quota": "8"})))[0]
+
+    assert (sent_wrongly.blamed, reported_wrongly.blamed) == ("THR-QUERY-3", "THR-GET-9")
+
+
+@pytest.mark.parametrize(("allowed", "verdict"), [(True, "pass"), (["other"], "pass"), (["closed"], "fail")])
+def test_an_error_will_do_where_its_kind_is_named(allowed: Any, verdict: str) -> None:
+    outcome, _ = play(case({**ASK, "or_fails": allowed}), instead(act.AwaitReport, WRONG))
+
+    assert outcome.verdict == verdict
 
 
 def test_bytes_of_two_requests_that_are_mixed_blame_that_requests_go_out_whole() -> None:
