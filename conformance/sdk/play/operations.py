@@ -59,6 +59,8 @@ class SdkOperations:
         """What stopped the play is an answer that was given to another request under way."""
         self.interleaved = False
         """What stopped the play is that the bytes of requests made at once were mixed."""
+        self.begun: set[type[Message]] = set()
+        """What began a connection of this play and came, or was answered before the case."""
         self.began = False
         """What stopped the play is that the SDK began its connection once more."""
         self.stuck = False
@@ -173,7 +175,7 @@ class SdkOperations:
     def began_again(self, messages: Sequence[Message], expected: Sequence[Message] = ()) -> None:
         """Stop where what begins a connection came more often than the case expects. Raises `Stopped` (fail)."""
         for kind, clause in self.spoken.sdk.once.items():
-            due = sum(type(one) is kind for one in expected)
+            due = sum(type(one) is kind for one in expected) or kind not in self.begun
             if more := [one for one in messages if type(one) is kind][due:]:
                 self.clause, self.began = clause, True
                 self.at = FailurePlace(kind.NAME, "", self.at.asked)
@@ -263,6 +265,7 @@ class SdkOperations:
 
     def came(self, step: AskStep | ReceiveStep, requests: Sequence[Request], messages: Sequence[Message]) -> None:
         """Note how requests were sent: what an SDK chose itself is saved where the step says so."""
+        self.begun |= {type(one) for one in requests if type(one) in self.spoken.sdk.once}
         for chosen, names in step.save.items():
             for name, one in zip(names, messages, strict=False):
                 self.script.save(name, getattr(one, chosen))

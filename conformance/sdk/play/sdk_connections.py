@@ -119,6 +119,7 @@ class SdkConnections:
         """
         given = step.connect if isinstance(step.connect, Connection) else Connection(step.connect)
         name, by_hand, own = given.name, given.by_hand, self.operations.connect_fields(given.fields)
+        self.operations.begun = set() if by_hand else set(self.operations.spoken.sdk.once)
         if step.reconnect and not self.operations.hello.reconnects:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that connects again", "hello says reconnects false")
         self.operations.together(self.under_way)

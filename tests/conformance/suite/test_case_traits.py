@@ -6,6 +6,7 @@ import pytest
 
 from tests.conformance.scripted import ASK, INSERT, make_case
 from wireproof.conformance.run.selection import applicable
+from wireproof.conformance.sdk.play.sdk_suite import sdk_cases
 from wireproof.conformance.suite.case_traits import (
     _walked,
     applies,
@@ -19,6 +20,7 @@ from wireproof.conformance.suite.case_traits import (
     waits,
 )
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.sdk_case_traits import asks_at_once
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS as ALL_SEGMENTATIONS
 from wireproof.protocols import protocol
 
@@ -214,3 +216,12 @@ def test_the_parts_of_a_case_are_the_same_each_time_and_not_those_of_another() -
             list(_walked(case.steps)) for case in (one, other)
         ]
         assert (patience(one), patience(other)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("case", "several"), [("sdk-connection/reply.whole", False), ("sdk-batch/every-kind.whole", True)]
+)
+def test_a_request_that_differs_by_profile_is_one(case: str, several: bool) -> None:
+    (found,) = (one for one in sdk_cases("throttr") if one.id == case)
+
+    assert asks_at_once(found, 0) is several

@@ -75,6 +75,12 @@ def test_one_that_is_begun_again_breaks_the_clause_about_it(
     assert play(steps, *received, left=left) == (Verdict.FAIL, "NCH-CLIENT-2")
 
 
+def test_what_begins_a_connection_too_late_is_no_second_beginning() -> None:
+    steps = [*BY_HAND[:1], {"receive": "VERSION", "answer": {"VERSION_REPLY": {"version": -1}}}, {"ended": "a"}]
+
+    assert play(steps, got(Version()), left=got(CONNECT)) == (Verdict.FAIL, "NCH-CLIENT-4")
+
+
 def test_one_that_is_begun_once_passes() -> None:
     steps = [*BY_HAND, {"connected": "a"}]
 
