@@ -23,6 +23,7 @@ __all__ = ["Codec"]
 Made = TypeVar("Made")
 _PINGS = frozenset({Ping, AnswerPing, ServerPing, Pong})
 
+SERVER = int(FrameType.SERVER)
 TYPES = 0x3F
 """The bits of the first byte that hold the type."""
 SMALLEST = 8
@@ -45,6 +46,8 @@ class Codec(codec.Codec):
         self.decoders: dict[type[Message], Decoder] = _WhenUsed(lambda message: self._both(message)[0])
         self._known = frozenset(profile.messages.values())
         self._asked = self._by_type(MESSAGES, Custom, Ping, AnswerPing)
+        self._plain: dict[int, Decoder] = {}
+        """Type -> the decoder of what a client sends so, where nothing else tells what it is; made when first used."""
         self._sent = self._by_type(SENT, OtherFrame, ServerPing, Pong)
         self._operations = {
             number: request
@@ -87,13 +90,17 @@ class Codec(codec.Codec):
     def decode_asked(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         """Decode a frame of a client; raises `MalformedFrameError` for one that is too large."""
         kind = data[at] & TYPES
-        if kind == FrameType.SERVER:
+        plain = self._plain.get(kind)
+        if plain is not None:
+            return plain(data, at, end, context)
+        message = self._asked[kind]
+        if kind == SERVER:
             if end - at < SMALLEST:
                 return None, SMALLEST
-            operation = self._operations.get(_number(data, at))
-            if operation is not None:
-                return self.decoders[operation](data, at, end, context)
-        return self._decode(self._asked[kind], data, at, end, context)
+            message = self._operations.get(_number(data, at), message)
+        elif message not in _PINGS:
+            self._plain[kind] = self.decoders[message]
+        return self._decode(message, data, at, end, context)
 
     def decode_sent(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         """Decode a frame of a server; raises `MalformedFrameError` for one that is too large."""

@@ -160,7 +160,7 @@ class TmqpServer(TmqpConnection):
 
     def next_event(self) -> Event:
         """As `Connection.next_event`; after the client's end nothing more is read."""
-        return super().next_event() if self.state is not State.CLOSED else NEED_DATA
+        return super().next_event() if self._machine.state is not State.CLOSED else NEED_DATA
 
     def send(self, message: Message) -> bytes:
         """Return the bytes of a reply or push; `LocalProtocolError` for anything else."""
@@ -175,14 +175,16 @@ class TmqpServer(TmqpConnection):
         self._machine.move(Move.END_OF_REPLIES)
 
     def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        if self.state is State.NEW:
+        state = self._machine.state
+        if state is State.NEW:
             return self.codec.decode_protocol(Protocol, data, at, end, context)
-        if self.state is State.GREETED:
+        if state is State.GREETED:
             return self.codec.decode_first(data, at, end, context)
         return self.codec.decode_asked(data, at, end, context)
 
     def _accept(self, message: Message) -> None:
-        self._asked(message)
+        if self._machine.state is not State.OPEN:  # another frame moves nothing then
+            self._asked(message)
 
     def _end_of_stream(self) -> EndOfStream:
         self._machine.move(Move.END_OF_REQUESTS)

@@ -14,7 +14,7 @@ ANY = b"*"
 
 def header(headers: Headers, name: bytes) -> bytes | None:
     """Return the value of the first header of that name (in lower case), as it was sent; None without one."""
-    return next((one.value for one in headers if one.name.lower() == name), None)
+    return next((one.value for one in headers if one.name.lower() == name), None) if headers else None
 
 
 def whole(data: bytes | None, most: int = 0xFFFF) -> int | None:

@@ -36,9 +36,9 @@ class Pushing:
         if channel is None:
             return None, None
         queue = channel.queues.get(number)
-        has_room = state.queues < options["max_queues"] and self._channels.may_create_queue(channel, number)
-        if queue is None and options["auto_queues"] and has_room:
-            queue = self._channels.create_queue(channel, number, channel.settings.queues)
+        if queue is None and options["auto_queues"]:
+            has_room = state.queues < options["max_queues"] and self._channels.may_create_queue(channel, number)
+            queue = self._channels.create_queue(channel, number, channel.settings.queues) if has_room else None
         return channel, queue
 
     def push(self, request: Produce, client: Client, *, ttl: int | None = None) -> int:

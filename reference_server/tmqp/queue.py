@@ -74,7 +74,7 @@ class Queue:
     @property
     def stored(self) -> int:
         """Stored messages."""
-        return self.high + self.normal
+        return len(self._high) + len(self._normal)
 
     @property
     def holds_back(self) -> bool:
@@ -298,8 +298,9 @@ class Queue:
 
     def _await(self, message: StoredMessage, client: Client) -> None:
         awaited = Awaited(message, client)
-        *_, last = _chain(self._awaited.setdefault((message.id, client), awaited))
-        if last is not awaited:
+        first = self._awaited.setdefault((message.id, client), awaited)
+        if first is not awaited:
+            *_, last = _chain(first)
             last.then = awaited
         message.awaited += 1
         self._state.await_acknowledge(awaited, self.settings.ack_timeout)

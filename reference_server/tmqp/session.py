@@ -49,6 +49,7 @@ class TmqpSession(StreamSession[State, TmqpServer]):
         self.version = VERSION
         """What the client spoke first."""
         self._begun = self._is_ignored = self._is_pinged = False
+        self._ping_interval = self._ns("ping_interval")
         self._deadline = Deadline(state.clock, self.missed)
         self._deadline.set(state.clock.monotonic_ns() + self._ns("request_timeout"))
         state.sessions[self] = None
@@ -110,18 +111,18 @@ class TmqpSession(StreamSession[State, TmqpServer]):
     def listen(self) -> None:
         """Wait for the next frame of the client; after silence it is pinged."""
         self._is_pinged = False
-        self._deadline.set(self.state.clock.monotonic_ns() + self._ns("ping_interval"))
+        self._deadline.set(self.state.clock.monotonic_ns() + self._ping_interval)
 
     def take(self, request: Request) -> None:
         """Handle one request: what is dead is dropped, who lies about itself is disconnected (E36)."""
         if isinstance(request, RequestFrame):
-            if type(request) is not Hello and request.ttl == 0:
+            if request.ttl == 0 and type(request) is not Hello:
                 return
             if not (self._is_known(request) and self.is_honest(request)):
                 return
             if not request.id and self.state.rules.gives_ids:
                 request = replace(request, id=self.state.new_id(), pending_response=0)
-            if self.client is not None and isinstance(request, RELAYED):
+            if self.client is not None and self.state.nodes and isinstance(request, RELAYED):
                 self.relay(request, self.client)
         elif self.client is None and self._is_ignored:
             return
@@ -130,7 +131,8 @@ class TmqpSession(StreamSession[State, TmqpServer]):
         except RefusedError as refusal:
             self.finish(f"{request.NAME}: {refusal}")
             return
-        self.answer(answer)
+        if answer is not None:
+            self.answer(answer)
 
     def relay(self, request: RequestFrame, client: Client) -> None:
         """Send a message of a client to the masters of this server."""

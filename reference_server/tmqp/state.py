@@ -62,6 +62,7 @@ class State:
         self.clock, self.limits, self.options = clock, limits, options
         self.config = read_config(options["config"])
         self.put_back_limit: int = options["put_back_limit"]
+        self._room: int = options["max_stored"]
         self.clients: dict[bytes, Client] = {}
         """Client id -> client, the first connected first."""
         self.channels: dict[bytes, Channel] = {}
@@ -174,7 +175,7 @@ class State:
 
     def relay(self, request: RequestFrame, source: bytes) -> None:
         """Send what a client sent to the masters, as it came."""
-        masters = [node for node in self.nodes if not node.is_slave]
+        masters = [node for node in self.nodes if not node.is_slave] if self.nodes else ()
         if masters:
             frame = self.codec.encode(replace(request, source=source))
             for node in masters:
@@ -182,7 +183,7 @@ class State:
 
     def has_room(self, size: int) -> bool:
         """Say whether a message of `size` bytes may be kept."""
-        return self.held + size <= int(self.options["max_stored"])
+        return self.held + size <= self._room
 
     def hold(self, message: StoredMessage) -> None:
         """Count a message that is kept."""

@@ -45,7 +45,9 @@ class StoredMessage(msgspec.Struct, eq=False, gc=False):
     def __post_init__(self) -> None:
         """Count the bytes."""
         frame = self.frame
-        self.size = OVERHEAD + len(frame.payload) + sum(len(one.name) + len(one.value) for one in frame.headers)
+        self.size = OVERHEAD + len(frame.payload)
+        if frame.headers:
+            self.size += sum(len(one.name) + len(one.value) for one in frame.headers)
 
     @property
     def priority(self) -> int:

@@ -1,12 +1,14 @@
-"""The TMQP server's speed as a ratio in one run: messages through a queue, beside a bare uvloop relay of their frames.
+"""The TMQP server's speed as ratios in one run: messages through a queue, beside two bare uvloop relays of frames.
 
 `python -m tests.bench.bench_queue [--seconds 8]`. A producer pushes messages, a consumer acknowledges each, and the
-acknowledgements travel back to the producer; then come the next ones: one at a time, and 64. The relay sends what one
-side sends to the other, as it is, and never looks where a frame ends: 64 cost it as much as one, and the server 64
-frames. So the ratio is one of servers for one at a time only; for 64 a line says, too, how many times more the server
-does than one at a time. Frames are made before the clock starts, and the servers run on another core than this process
-where there are two. Rounds are interleaved and the best of each server is shown, because a busy machine only ever makes
-one slower. No process is left behind.
+acknowledgements travel back to the producer; then come the next ones: one at a time, and 64. Both relays send what one
+side sends to the other, as it is. The relay of bytes never looks at them: 64 frames that come as one piece cost it as
+much as one, and the server 64 frames. The relay of frames finds the end of each frame, and nothing else of it, as
+whatever handles messages must: for 64 it is the fairer peer. It still has no queue, no receiver to choose, no
+acknowledgement to wait for, and writes no byte of its own. For 64 a line says, too, how many times more the server does
+than one at a time. Frames are made before the clock starts, and the servers run on another core than this process where
+there are two. Rounds are interleaved and the best of each server is shown, because a busy machine only ever makes one
+slower. No process is left behind.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ SHAPES = ((1, 16), (1, 1024), (64, 16), (64, 1024))
 """Messages in a turn, bytes of a payload."""
 NAMES = b"prod", b"cons"
 RELAY = """
-import asyncio, uvloop
+import asyncio, sys, uvloop
 waiting = []
-class Relay(asyncio.Protocol):
+class Bytes(asyncio.Protocol):
+    rest = b""
     def connection_made(self, transport):
         self.transport = transport
         waiting.append(self)
@@ -43,12 +46,34 @@ class Relay(asyncio.Protocol):
             one.other, other.other = other.transport, one.transport
             waiting.clear()
     def data_received(self, data): self.other.write(data)
+class Frames(Bytes):
+    def data_received(self, data):
+        data, at, frames = self.rest + data, 0, []
+        end = len(data)
+        while end - at >= 8:
+            size, stop = data[at + 7], at + 8
+            if size > 252:
+                stop += 2 << size - 253
+                if stop > end: break
+                size = int.from_bytes(data[at + 8 : stop], "little")
+            stop += data[at + 2] + data[at + 3] + data[at + 4]
+            if data[at + 1] & 0x20:
+                if stop + 2 > end: break
+                stop += 2 + int.from_bytes(data[stop : stop + 2], "little")
+            stop += size
+            if stop > end: break
+            frames.append(data[at:stop])
+            at = stop
+        self.rest = data[at:]
+        self.other.write(b"".join(frames))
 async def main():
-    server = await asyncio.get_running_loop().create_server(Relay, "127.0.0.1", 0)
+    kind = {"bytes": Bytes, "frames": Frames}[sys.argv[1]]
+    server = await asyncio.get_running_loop().create_server(kind, "127.0.0.1", 0)
     print("listening tcp://127.0.0.1:%d" % server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 uvloop.run(main())
 """
+RELAYS = ("bytes", "frames")
 
 
 @dataclass(frozen=True)
@@ -142,14 +167,15 @@ def measure(seconds: float) -> dict[tuple[str, int, int], float]:
     server = [sys.executable, "-m", "wireproof.reference_server", "tmqp", "--loop", "uvloop", "--port", "0"]
     with ExitStack() as stack:
         ends = {
-            "relay": connected(stack.enter_context(announced([sys.executable, "-c", RELAY], theirs)), relayed=True),
-            "server": connected(stack.enter_context(announced(server, theirs)), relayed=False),
+            one: connected(stack.enter_context(announced([sys.executable, "-c", RELAY, one], theirs)), relayed=True)
+            for one in RELAYS
         }
+        ends["server"] = connected(stack.enter_context(announced(server, theirs)), relayed=False)
         opened = {name: stack.enter_context(one) for name, one in ends.items()}
         for _ in range(ROUNDS):
             for depth, size in SHAPES:
                 for name, pair in opened.items():
-                    one = load(depth, b"x" * size, relayed=name == "relay")
+                    one = load(depth, b"x" * size, relayed=name in RELAYS)
                     found = depth * turns(pair, one, seconds / ROUNDS / len(SHAPES) / len(opened))
                     best[name, depth, size] = max(found, best.get((name, depth, size), 0.0))
     return best
@@ -162,10 +188,13 @@ def main() -> None:
     found = measure(parser.parse_args().seconds)
     print("messages a second through one queue to one consumer, each acknowledged to its producer")
     for depth, size in SHAPES:
-        server, relay = found["server", depth, size], found["relay", depth, size]
-        detail = f"server {server:9,.0f}, bare uvloop relay {relay:9,.0f}, ratio {server / relay:.2f}"
+        server = found["server", depth, size]
+        relays = "; ".join(
+            f"relay of {one} {found[one, depth, size]:9,.0f}, ratio {server / found[one, depth, size]:.2f}"
+            for one in RELAYS
+        )
         alone = "" if depth == 1 else f"; {server / found['server', 1, size]:.1f} times one at a time"
-        print(f"{depth:3} at a time, {size:5} bytes: {detail}{alone}")
+        print(f"{depth:3} at a time, {size:5} bytes: server {server:9,.0f}; {relays}{alone}")
 
 
 if __name__ == "__main__":
