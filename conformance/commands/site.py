@@ -41,7 +41,7 @@ def _sentences() -> dict[str, str]:
     """Return what each clause of every protocol says."""
     found: dict[str, str] = {}
     for path in sorted(vectors_root().glob("*/clauses.yaml")):
-        clauses, _ = load_clauses(path)
+        clauses, *_ = load_clauses(path)
         for name, clause in clauses.items():
             unclear = f" The document is unclear here: {', '.join(clause.errata)}." if clause.errata else ""
             found[name] = clause.text + unclear

@@ -26,7 +26,7 @@ class FailurePlace:
     field: str
     """Empty when the message itself is another one, or none."""
     asked: frozenset[str]
-    """Names of the requests sent up to there."""
+    """Names of the requests sent up to there, those carried inside others too."""
     after: str = ""
     """Name of the request whose answer came just before, in one stream with this one; empty where none did."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
+from wireproof.conformance.suite.case_traits import parts
 from wireproof.conformance.suite.symbols import SymbolError
 from wireproof.conformance.suite.values import (
     Hex,
@@ -60,6 +61,7 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
                 frames.append(_raw(talk, item, line))
             case SymbolicMessage():
                 frames.append(encoded(talk, line, talk.symbols.message(item)))
+                talk.asked.update(one.name for one in parts(item) if isinstance(one, SymbolicMessage))
             case _:
                 raise SymbolError(f"expected one message, got {as_written(item)!r}")
     if talk.judge is not None and talk.judge.expects_answers and line.codec.settled:

@@ -4,7 +4,8 @@ A run must be short, and no case may fail because of another. The order of a run
 
 1. Cases that need the target for themselves (`exclusive`) are played alone, first, while the target holds nothing of
    others; those that require a fresh server before all. Between the two come the cases on which others rest, so that
-   where a target is wrong throughout the smallest case shows it.
+   where a target is wrong throughout the smallest case shows it; of these first, one by one, those that ask for whole
+   tables, while the tables are short: what is wrong with one row is told from what is wrong with several fragments.
 2. All others are played concurrently, as many as the limiter admits. The longest start first. A case that waits leaves
    its place, so waiting costs the longest wait, not the sum.
 3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole;
@@ -65,7 +66,7 @@ from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.seen_again import SeenAgain
 from wireproof.conformance.run.target_plays import TargetPlays
 from wireproof.conformance.run.timeouts import Timeouts
-from wireproof.conformance.suite.case_traits import keeps_to_itself, waits
+from wireproof.conformance.suite.case_traits import keeps_to_itself, requests, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import whole
@@ -118,7 +119,10 @@ class CaseScheduler(TargetPlays):
     async def _all(self, cases: Sequence[Case]) -> None:
         """Play cases to the end, those in doubt again."""
         await self.play_alone([case for case in cases if case.exclusive and case.fresh_server])
-        await self.play_concurrently([case for case in cases if not case.exclusive])
+        short = self._of_short_tables(cases)
+        await self.play_alone(short)
+        played = set(map(id, short))
+        await self.play_concurrently([case for case in cases if not case.exclusive and id(case) not in played])
         await self.play_alone([case for case in cases if case.exclusive and not case.fresh_server])
         first, self._doubtful = self._doubtful, []
         failed = [case for case, outcome, _ in first if outcome.verdict in DISTURBED]
@@ -127,6 +131,11 @@ class CaseScheduler(TargetPlays):
         self._doubtful = [one for one in first if one[0] not in late]
         await self.play_concurrently(late, attempt=1)
         await self._retry_doubtful()
+
+    def _of_short_tables(self, cases: Sequence[Case]) -> list[Case]:
+        """Return what asks for tables and others rest on, what asks for little before what asks for much."""
+        early = [case for case in cases if not case.exclusive and case.segmentation == WHOLE.name and is_early(case)]
+        return sorted(filter(self.plan.asks_for_tables, early), key=requests)
 
     async def _retry_doubtful(self) -> None:
         """Play what is still doubtful again, alone."""

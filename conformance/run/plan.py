@@ -284,7 +284,7 @@ class Plan:
 
 def is_early(case: Case) -> bool:
     """Say whether a case is played before most others: it needs the target for itself, or others rest on it."""
-    return case.exclusive or case.prerequisite or case.prerequisite_of_all
+    return case.exclusive or case.prerequisite or case.prerequisite_of_all or bool(case.prerequisite_of)
 
 
 def _unwritten(record: Record) -> None:

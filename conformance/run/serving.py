@@ -1,12 +1,14 @@
 """Whether a target still serves: asked when a case waited in vain, of a new client.
 
 A fault in one request must not make a server that works look dead, so any byte is an answer, be it right or wrong, and
-there are two questions: the request that any server answers at once, and the one for profile and variant. A server that
-answered only the second one is asked that one first from then on: the other costs its whole deadline each time.
+there are three questions: the request that any server answers at once, the one for profile and variant, and the first
+one of several clients at once: what a connection inherits from one before it may spoil one new client each time. A
+server that answered only a later one is asked that one first from then on: the others cost their whole deadline.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -15,7 +17,11 @@ from wireproof.conformance.run.probe import SECOND_QUESTION, Spoken, answer_to_p
 from wireproof.conformance.suite.cases import Suite
 from wireproof.protocols import ProtocolError
 
-__all__ = ["ServingCheck"]
+__all__ = ["AT_ONCE", "ServingCheck"]
+
+
+AT_ONCE = 5
+"""New clients that are there at the same time, where one alone was not answered."""
 
 
 class ServingCheck:
@@ -23,7 +29,7 @@ class ServingCheck:
 
     def __init__(self, suite: Suite, spoken: Spoken) -> None:
         self._suite, self._spoken = suite, spoken
-        self._questions: list[Callable[[Address, float], Awaitable[bool]]] = [self._sync, self._probe]
+        self._questions: list[Callable[[Address, float], Awaitable[bool]]] = [self._sync, self._probe, self._several]
 
     async def __call__(self, address: Address, timeout: float) -> bool:
         """Say whether a new client gets any answer to one of the questions within `timeout` seconds."""
@@ -39,6 +45,18 @@ class ServingCheck:
         with suppress(OSError, ProtocolError):
             async with session(symbols, address, timeout) as ask:
                 return await ask.is_answered(symbols.protocol.link.sync_request())
+        return False
+
+    async def _several(self, address: Address, timeout: float) -> bool:
+        asked = [asyncio.create_task(self._sync(address, timeout)) for _ in range(AT_ONCE)]
+        try:
+            for one in asyncio.as_completed(asked):
+                if await one:
+                    return True
+        finally:
+            for task in asked:
+                task.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
         return False
 
     async def _probe(self, address: Address, timeout: float) -> bool:

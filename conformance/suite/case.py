@@ -41,6 +41,8 @@ class Case:
     """Under another delivery than whole: the clause that asks for the verdict of whole."""
     prerequisite: bool = False
     """What it shows is built upon: when it fails, later failures of cases that use its request are untestable."""
+    prerequisite_of: tuple[str, ...] = ()
+    """The requests whose replies can be read only if what it shows holds: later such failures are untestable."""
     prerequisite_of_all: bool = False
     """Every case is built upon what it shows: when it fails, all other failures are untestable."""
     found: str = ""

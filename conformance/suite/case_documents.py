@@ -265,6 +265,7 @@ class _Making:
             heavy=entry.heavy,
             budget=entry.budget,
             prerequisite=entry.prerequisite,
+            prerequisite_of=entry.prerequisite_of or (),
             prerequisite_of_all=entry.prerequisite_of_all,
             found=entry.found.finding if entry.found else "",
             modelled=entry.modelled,

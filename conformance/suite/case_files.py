@@ -64,6 +64,12 @@ class CaseEntry(FileEntry, frozen=True, kw_only=True):
         bool,
         Meta(description="While it fails, failures of cases that use its request are untestable."),
     ] = False
+    prerequisite_of: (
+        Annotated[
+            Names, Meta(description="While it fails, replies to these requests that cannot be read are untestable.")
+        ]
+        | None
+    ) = None
     prerequisite_of_all: Annotated[bool, Meta(description="While it fails, all other failures are untestable.")] = False
     modelled: Annotated[
         bool, Meta(description="Each reply is judged by the model of the whole document; `expect: any` takes them.")

@@ -48,6 +48,8 @@ class Suite:
     """Name -> a limit or timeout that each target has its own value of."""
     sequences: Mapping[str, Sequence] = field(default_factory=dict)
     """Name -> steps that cases may perform."""
+    aspects: tuple[str, ...] = ()
+    """Groups that are no request but about many of them, each above those it rests on."""
 
     @property
     def segmentations(self) -> Mapping[str, str]:
@@ -91,7 +93,7 @@ def _loaded(protocol: str, *, triples: bool) -> Suite:
     folder = vectors_root() / protocol
     if not (folder / "cases").is_dir():
         raise CaseError(f"{folder}: no folder of cases for {protocol!r}")
-    clauses, ladder = load_clauses(folder / "clauses.yaml")
+    clauses, ladder, aspects = load_clauses(folder / "clauses.yaml")
     features, sequences = load_features(folder / "features.yaml"), load_sequences(folder / "sequences.yaml", protocol)
     context = Context(protocol, clauses, sequences, features)
     paths = sorted((folder / "cases").glob("*.yaml"), key=lambda path: path.name)
@@ -105,7 +107,7 @@ def _loaded(protocol: str, *, triples: bool) -> Suite:
     ids = [(one.topic, one.id) for one in cases] + [(one.topic, one.id) for one in frames]
     _check_ids(ids, _retired(folder / "retired.txt"))
     probe, parameters = read_document(folder / "probe.yaml"), load_parameters(folder / "parameters.yaml")
-    return Suite(protocol, clauses, cases, frames, probe, ladder, features, parameters, sequences)
+    return Suite(protocol, clauses, cases, frames, probe, ladder, features, parameters, sequences, aspects)
 
 
 @cache

@@ -29,8 +29,11 @@ class Clause:
     """Fields that it is about, in whatever message."""
 
 
-def load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...]]:
-    """Return the clauses by id, and their groups as a ladder: those named first, then the others as they come."""
+def load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...], tuple[str, ...]]:
+    """Return the clauses by id, their groups as a ladder, and which of these are aspects.
+
+    On the ladder those that are named come first, then the aspects, then the others as they come.
+    """
     document = read_document(path, "clauses.schema.json")
     found = {}
     for entry in document["clauses"]:
@@ -47,5 +50,6 @@ def load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...]]:
             tuple(entry.get("deliveries", ())),
             frozenset(entry.get("fields", ())),
         )
-    groups = dict.fromkeys([*document.get("ladder", ()), *(one.group for one in found.values())])
-    return found, tuple(groups)
+    aspects = tuple(document.get("aspects", ()))
+    groups = dict.fromkeys([*document.get("ladder", ()), *aspects, *(one.group for one in found.values())])
+    return found, tuple(groups), aspects

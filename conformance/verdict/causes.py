@@ -28,6 +28,7 @@ from wireproof.conformance.verdict.record_facts import (
     process_of,
     signature,
     size_of,
+    stays_open,
 )
 from wireproof.conformance.verdict.sdk_causes import with_spoiled
 from wireproof.protocols.json_values import JsonDict, JsonObject
@@ -118,7 +119,8 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
     What combinations alone show, or cases that the model of the document judges, comes after what a case shows whose
     steps say what is expected, of a SHOULD as well, and so does what came only after the last step: their clause says
     little. A hang that combinations alone show, or few cases beside a failure of many, or one case of a SHOULD beside
-    any, stands among failures. What decides nothing (`not_required`) is last.
+    any, stands among failures, and so does a connection that the target does not close: nobody waits for an answer.
+    What decides nothing (`not_required`) is last.
     Each record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the
     run or the target ended: nothing is known of them.
     """
@@ -144,7 +146,7 @@ def _rank(cause: Cause, most: int) -> tuple[object, ...]:
     is_vague = all(_is_vague(one) for one in shows)
     ideas = _ideas(cause)
     is_single = ideas == 1 and most > 0 and level == list(Level).index(Level.SHOULD)
-    is_rare = ideas * RARE <= most or is_single
+    is_rare = ideas * RARE <= most or is_single or all(map(stays_open, shows))
     if cause.kind is CauseKind.HANG and (is_vague or is_rare) and not cause.process:
         kind = list(CauseKind).index(CauseKind.FAILURE)
     is_optional = level == list(Level).index(Level.MAY)

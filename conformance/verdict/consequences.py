@@ -1,13 +1,16 @@
 """Which failures are consequences: a case built on what another case shows to be broken is untestable, not failed.
 
 Groups of clauses are ordered by dependency. A failed case of a lower group explains a failed one above it that used the
-lower group's request, when both stopped at the same place (the same field of the reply to the same request; what is
-judged by many replies at once stops at all of them) or when the lower one is a prerequisite. A clause may be about a
-field of whatever message (`fields`): what breaks it there explains what stopped at that field of another message. Of
-several prerequisites of one group the later ones, in order of their files, depend on the earlier. Cases that the model
-judges, combinations say, stand above all that people wrote: one rule explains a combination of several, and not the
-other way round. A failed prerequisite of all explains every other failure. What explains always stands lower, so
-failures are decided from the lowest up, and what explains one is never explained itself.
+lower group's request, or that is about an aspect which rests on the lower one (`Suite.aspects`), when both stopped at
+the same place (the same field of the reply to the same request; what is judged by many replies at once stops at all of
+them) or when the lower one is a prerequisite. A clause may be about a field of whatever message (`fields`): what breaks
+it there explains what stopped at that field of another message. A case may be about the form of several replies
+(`prerequisite_of`): it stands beside the prerequisites of the first of these requests, and explains what cannot be read
+once one of them was asked for. Of several prerequisites of one group the later ones, in order of their files, depend on
+the earlier. Cases that the model judges, combinations say, stand above all that people wrote: one rule explains a
+combination of several, and not the other way round. A failed prerequisite of all explains every other failure. What
+explains always stands lower, so failures are decided from the lowest up, and what explains one is never explained
+itself.
 """
 
 # Strategy
@@ -81,13 +84,17 @@ class _Order:
         self._suite = suite
         self._rungs = {group: rung for rung, group in enumerate(suite.ladder)}
         self._prerequisites = {
-            one.id: at for at, one in enumerate(suite.cases) if one.prerequisite or one.prerequisite_of_all
+            one.id: at
+            for at, one in enumerate(suite.cases)
+            if one.prerequisite or one.prerequisite_of or one.prerequisite_of_all
         }
         self._usual = _usual(suite, self._group)
 
     def height(self, case: Case) -> tuple[int, int]:
         """Return where a case stands: only a lower one explains it."""
         rung = -1 if case.prerequisite_of_all else self._rungs.get(self._group(case), len(self._rungs))
+        if case.prerequisite_of:
+            rung = min(self._rungs.get(name, rung) for name in case.prerequisite_of)
         if case.modelled:
             rung += len(self._rungs) + 1
         return rung, self._prerequisites.get(case.id, len(self._suite.cases))
@@ -99,14 +106,16 @@ class _Order:
         is_lower = self.height(low)[0] < self.height(high.case)[0]
         if is_lower and any(high.place.field in self._suite.clauses[one].fields for one in low.clauses):
             return True
-        uses = self._group(low) in {self._group(high.case), *high.place.asked}
+        if _is_unread(low, high):
+            return True
+        uses = self._group(low) in {self._group(high.case), *high.place.asked, *self._below(high.case)}
         return low.prerequisite_of_all or (uses and (low.prerequisite or is_lower))
 
     def explains(self, low: FailedPlay, high: FailedPlay, failed: Iterable[FailedPlay] = ()) -> bool:
         """Say whether a failure explains another; `failed`: what failed before, explained or not."""
         if not self.may_explain(low.case, high):
             return False
-        if low.case.prerequisite_of_all or low.case.prerequisite:
+        if low.case.prerequisite_of_all or low.case.prerequisite or _is_unread(low.case, high):
             return True
         same = _place(low) == _place(high)
         meets = same or high.place.reply_to == ANYWHERE or self._is_of_field(low, high.place.field)
@@ -125,12 +134,22 @@ class _Order:
         clause = self._suite.clauses.get(low.blamed or "")
         return clause is not None and low.place.field == field and field in clause.fields
 
+    def _below(self, case: Case) -> tuple[str, ...]:
+        """Return the aspects that the group of a case rests on, where it is one."""
+        aspects, group = self._suite.aspects, self._group(case)
+        return aspects[: aspects.index(group)] if group in aspects else ()
+
     def _group(self, case: Case) -> str:
         return self._suite.clauses[case.clauses[0]].group
 
 
 def _place(failure: FailedPlay) -> tuple[str, str]:
     return failure.place.reply_to, failure.place.field
+
+
+def _is_unread(low: Case, high: FailedPlay) -> bool:
+    """Say whether no field was read of a reply whose form `low` is about, or of one that carries it or follows it."""
+    return not high.place.field and not high.place.asked.isdisjoint(low.prerequisite_of)
 
 
 def _sent(case: Case) -> set[str]:

@@ -36,6 +36,7 @@ __all__ = [
     "shared_keys",
     "signature",
     "size_of",
+    "stays_open",
     "unreadable",
 ]
 
@@ -45,6 +46,7 @@ UNREADABLE = re.compile(r"\w+ at byte \d+: (?P<why>.*? \[[\w-]+\])")
 """What came and is no message of the protocol: its code, where, why, and the clause that says so."""
 VARIES = re.compile(r"0x[0-9a-fA-F]+|\d+|b'[^']*'|\"[^\"]*\"")
 WAITED, ENDS = "waited", ("closed", "reset")
+OPEN = "still open after "
 SILENT, SILENCE = "silent", re.compile(r"nothing (in|beyond) ")
 
 
@@ -214,6 +216,11 @@ def size_of(record: Record) -> tuple[bool, int, int, int, str]:
         -len(record["clauses"]),
         record["case"],
     )
+
+
+def stays_open(record: Record) -> bool:
+    """Say whether all that did not come is the end of a connection."""
+    return str(record["got"] or "").startswith(OPEN)
 
 
 def is_lost(record: Record) -> bool:

@@ -30,6 +30,12 @@ ORDER = (
     after("Store.add", "self.records[record.key] = record",
           "self.added = vars(self).get('added', 0) + 1; vars(self).setdefault('order', {})[record.key] = self.added"),
 )  # fmt: skip
+FIRED = (
+    *GRAVES,
+    after("Store.add", "self.records[record.key] = record", "self.stored = self.clock.monotonic_ns()"),
+)  # fmt: skip
+STAYS = "any(self._store.stored < one.due < dead.due for one in self._store.graves.values())"
+"""Another record has ended since one was stored the last time."""
 
 
 def _while_lives(compared: str) -> tuple[Edit, ...]:
@@ -106,6 +112,11 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("milliseconds-shown-in-thousands", "A TTL in milliseconds is shown rounded up to thousands.", "TTL-11",
            _shown("if record.ttl_type == TTLType.MILLISECONDS: left = min(-(-left // 1000) * 1000, self._max)"),
            profiles=V732, variants=WIDE),
+    mutant("nothing-left-in-the-last-second", "A TTL of less than a second that is left is shown as 0.", "TTL-11 TTL-12",
+           _shown("if record.ttl_type < TTLType.SECONDS and record.due - self._state.now < 10**9: left = 0"),
+           profiles=V732, variants=WIDE),
+    mutant("no-timer-behind-the-first", "Once the first record has ended, others stay until one is stored.",
+           "EXPIRY-12 EXPIRY-1 EXPIRY-2 TTL-7 UPDATE-28", *FIRED, answering(Query, STAYS), answering(Get, STAYS)),
     mutant("last-second-in-milliseconds", "QUERY and GET show the last second of a short TTL in milliseconds.",
            "TTL-4 TTL-1 TTL-2 QUERY-7 GET-6",
            *(after(f"RecordRequests.{name}", "ttl, until = self._remaining(record)",

@@ -215,6 +215,14 @@ def test_whoever_expects_a_push_uses_the_clauses_about_pushes() -> None:
     assert without.place.asked == {"INSERT"}
 
 
+def test_a_request_inside_another_one_was_asked_for_too() -> None:
+    carrying = {"EVENT": {"channel": "c", "payload": {"message": "LIST"}}}
+    outcome = play({"send": carrying, "expect": "ok"}, reads=[b"\x00"], symbols=make_symbols("7.3.2"))
+
+    assert outcome.place is not None
+    assert outcome.place.asked == {"EVENT", "LIST"}
+
+
 def test_what_is_expected_may_have_to_come_sooner_than_the_run_waits() -> None:
     step = {"send": INSERT, "expect": "refused", "within": 0.5}
 

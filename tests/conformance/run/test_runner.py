@@ -117,6 +117,19 @@ def test_what_others_rest_on_comes_before_what_may_take_long_and_behind_what_nee
     assert driver.order == ["fresh/1", "first/1", "first/2", "alone/1", "waiting/1"]
 
 
+def test_what_asks_for_tables_and_others_rest_on_is_played_first_and_alone_short_plays_before_long_ones() -> None:
+    driver = CountingDriver(4)
+    rests = [make_case(id=f"rests/{number}", prerequisite=True) for number in range(5)]
+    ask = {"send": ["LIST"], "expect": ["any"]}
+    table = make_case(ask, id="table/1", prerequisite=True)
+    form = make_case(*[ask] * 9, id="table/0", prerequisite_of=["LIST"])
+    run([*some(3), *rests, form, table], driver)
+
+    assert driver.order[:2] == ["table/1", "table/0"]
+    assert driver.beside["table/0"] == {"table/0"}
+    assert set(driver.order[2:7]) == {one.id for one in rests}
+
+
 def test_nothing_waits_for_the_slow_plays_of_what_others_rest_on() -> None:
     plays: list[tuple[str, str]] = []
 

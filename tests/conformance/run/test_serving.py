@@ -9,7 +9,7 @@ import pytest
 from tests.conformance import servers
 from tests.conformance.servers import serving
 from wireproof.conformance.run.probe import Spoken
-from wireproof.conformance.run.serving import ServingCheck
+from wireproof.conformance.run.serving import AT_ONCE, ServingCheck
 from wireproof.conformance.suite.cases import load_suite
 
 pytestmark = pytest.mark.usefixtures("no_waits")
@@ -61,7 +61,29 @@ def test_a_server_without_any_answer_does_not_serve() -> None:
     server = Server(b"", b"")
 
     assert checked(server) == [False]
-    assert server.asked == ["sync", "probe"]
+    assert server.asked == ["sync", "probe", *["sync"] * AT_ONCE]
+
+
+def test_one_new_client_that_is_spoilt_each_time_makes_no_server_that_serves_nobody() -> None:
+    there: set[object] = set()
+
+    async def answers_who_is_not_alone(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        spoilt = not there
+        there.add(writer)
+        try:
+            await reader.read(65536)
+            if not spoilt:
+                writer.write(b"\0")
+            await servers.never_answers(reader, writer)
+        finally:
+            there.discard(writer)
+
+    async def main() -> list[bool]:
+        async with serving(answers_who_is_not_alone) as address:
+            check = ServingCheck(SUITE, SPOKEN)
+            return [await check(address, 0.5) for _ in range(2)]
+
+    assert asyncio.run(main()) == [True, True]
 
 
 def test_a_server_that_was_started_again_elsewhere_is_asked_there() -> None:

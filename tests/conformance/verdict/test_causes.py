@@ -232,6 +232,17 @@ def test_a_combination_that_uses_a_request_which_is_never_answered_follows_it() 
     assert grouped(hang, shifted, other, shifted_too) == [["stat", "b/pairs-1", "b/pairs-2"], ["b/pairs-3"]]
 
 
+def test_a_connection_that_stays_open_stands_among_failures() -> None:
+    stays = made(
+        "stays", "hang", place=None, level="SHOULD", blamed="C-8", expected="the end", got="still open after 2 s"
+    )
+    others = made(
+        "other", "hang", place=None, level="SHOULD", blamed="C-8", expected="the end", got="still open after 5 s"
+    )
+
+    assert [one.clause for one in causes_of([stays, others, made("a")])] == ["C-1", "C-8"]
+
+
 def test_a_hang_of_the_whole_server_is_a_hang_with_its_cpu() -> None:
     hang = died("a", "answered nobody any more")
     hang |= {"verdict": "hang"}

@@ -112,6 +112,33 @@ def test_everything_rests_on_a_prerequisite_of_all() -> None:
     }
 
 
+def test_what_cannot_be_read_rests_on_the_form_of_such_replies() -> None:
+    form = failure("form", "THR-FRAGMENT-2", ("LIST", ""), "INSERT", "LIST")
+    form = replace(form, case=replace(form.case, prerequisite_of=("LIST", "STATS")))
+    unread = failure("unread", "THR-LIST-11", ("LIST", ""), "INSERT", "LIST")
+    carried = failure("carried", "THR-EVENT-2", ("EVENT", ""), "EVENT", "STATS")
+    behind = failure("behind", "THR-INFO-3", ("QUERY", ""), "LIST", "QUERY")
+    read = failure("read", "THR-LIST-11", ("LIST", "rows"), "INSERT", "LIST")
+    other = failure("other", "THR-GET-7", ("GET", ""), "SET", "GET")
+    before = failure("before", "THR-LIST-3", ("LIST", ""), "LIST", prerequisite=True)
+    suite = replace(REAL, cases=(before.case, form.case))
+
+    assert set(explained(suite, [other, read, behind, carried, unread, form])) == {"unread", "carried", "behind"}
+    assert explained(suite, [form, before]) == {"form": before}
+
+
+def test_an_aspect_rests_on_the_one_before_it_at_the_same_place() -> None:
+    psrt = load_suite("psrt")
+    topic = failure("topic", "PSRT-TOPIC-7", ("SUBSCRIBE", "code"), "SUBSCRIBE")
+    right = failure("right", "PSRT-ACL-10", ("SUBSCRIBE", "code"), "SUBSCRIBE")
+    elsewhere = failure("elsewhere", "PSRT-ACL-10", ("PUBLISH", "code"), "SUBSCRIBE", "PUBLISH")
+    limit = failure("limit", "PSRT-LIMIT-1", ("SUBSCRIBE", "code"), "SUBSCRIBE")
+    first = replace(topic, key="first", case=replace(topic.case, id="first", prerequisite=True))
+
+    assert explained(psrt, [limit, elsewhere, right, topic]) == {"right": topic}
+    assert set(explained(replace(psrt, cases=(first.case,)), [elsewhere, first])) == {"elsewhere"}
+
+
 def test_groups_that_are_not_on_the_ladder_stand_on_top_of_it() -> None:
     top = failure("top", "THR-TTL-1", ("QUERY", "quota"), "QUERY")
 
