@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark import SparkContext, StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from wireproof.spark.gateway import java_command, start_gateway, starts_at_once
 from wireproof.spark.jvm import class_archive
 
 SETTINGS = {
@@ -83,8 +84,13 @@ def open_session(master: str | None, *, small: bool = False, java: str | None = 
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
-            options = {"spark.driver.extraJavaOptions": java or java_options(small=small)}
+            java = java or java_options(small=small)
+            options = {"spark.driver.extraJavaOptions": java}
             builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
+            if SparkContext._gateway is None and starts_at_once(os.environ, master):
+                command = java_command(os.environ["JAVA_HOME"], SETTINGS["spark.driver.memory"], java)
+                SparkContext._gateway = start_gateway(command)
+                SparkContext._jvm = SparkContext._gateway.jvm
     session = builder.getOrCreate()
     keep_names(session)
     return session

@@ -59,7 +59,7 @@ def classified(lines: DataFrame, example_characters: int = EXAMPLE_CHARACTERS) -
     if lines.sparkSession.conf.get(PARTIAL_RESULTS) != "false":
         raise ValueError(f"{PARTIAL_RESULTS} must be false: fields of another type would be taken for absent ones")
     array = F.concat(F.lit("["), "value", F.lit("]"))
-    parsed = lines.where(F.btrim("value", F.lit(BLANKS)) != "").select(
+    parsed = lines.where(F.ltrim("value", F.lit(BLANKS)) != "").select(
         "source", "value", F.from_json(array, ArrayType(RECORD)).alias("parsed")
     )
     good = (F.size("parsed") == 1) & F.col("parsed")[0].isNotNull()
