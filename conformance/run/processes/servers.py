@@ -23,7 +23,7 @@ from wireproof.conformance.run.processes.process_tree import POLL, Family, Usage
 
 LOOPBACK = "127.0.0.1"
 PORTS = range(10_000, 32_768)
-"""Where servers are started: what most systems give unasked lies above."""
+"""Where servers are started: most systems give unasked what lies above; a signed number of 16 bits holds them."""
 LOCAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 TRIES = 3
 """Starts on another port while the one chosen is in use after all."""
