@@ -46,7 +46,7 @@ def _messages(talk: CaseConnections, items: Iterable[MessageItem]) -> Iterator[t
                 yield {}, one
 
 
-def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> ActionGenerator[None]:
+def send(talk: CaseConnections, items: tuple[MessageItem, ...], on: str) -> ActionGenerator[None]:
     """Write messages in one go; where a model expects answers in any order, with a last one that is answered at once.
 
     Raises `Stopped` if the target does not take them, `SymbolError` for what is none.
@@ -54,6 +54,7 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
     line = yield from talk.line(on)
     frames = talk.noops_before(line)
     before = len(frames)
+    talk.asked.update(one.name for one in parts(items) if isinstance(one, SymbolicMessage))
     for values, item in _messages(talk, items):
         talk.symbols.variables.update(values)
         match item:
@@ -61,7 +62,6 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
                 frames.append(_raw(talk, item, line))
             case SymbolicMessage():
                 frames.append(encoded(talk, line, talk.symbols.message(item)))
-                talk.asked.update(one.name for one in parts(item) if isinstance(one, SymbolicMessage))
             case _:
                 raise SymbolError(f"expected one message, got {as_written(item)!r}")
     if talk.judge is not None and talk.judge.expects_answers and line.codec.settled:
