@@ -141,7 +141,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                 "if self.client is not None and request is NEED_DATA: self.connection._buffer = type(self.connection._buffer)()")),
     mutant("count-as-ushort", "Count of a pull is read modulo 65536.", "PULL-2 PULL-4 PULL-8",
            edit("Messaging._served", "count = whole(given, MOST)", "count = whole(given, MOST)", "count = count and count & 0xFFFF")),
-    mutant("pulled-shows", "HideClientNames does not hide the source of what is pulled.", "MESSAGE-2",
+    mutant("pulled-shows", "HideClientNames does not hide the source of what is pulled.", "MESSAGE-2 MESSAGE-7",
            edit("StoredMessage.delivered", "b\"\" if hides else self.source", "b\"\" if hides and not headers else (self.producer.id if headers else self.source)")),
     mutant("destroyed-untold", "ChannelRemoved is not told of a channel that goes because it is empty.", "NOTIFICATION-3",
            edit("Channels.remove", "for client in list(channel.members):", "goes = channel.settings.destroy_empty and channel.is_idle", "for client in list(channel.members):"),
