@@ -64,6 +64,8 @@ class Channels:
         self._named: set[bytes] = set()
         self._left: set[tuple[Peer, bytes]] = set()
         """Unsubscribed before the subscription was known."""
+        self._ended: dict[bytes, set[Peer]] = {}
+        """Channel -> who ended several subscriptions to it by one UNSUBSCRIBE, and holds none now."""
         self._due: dict[Peer, dict[tuple[bytes, bytes], Due]] = {}
         self._sent: dict[tuple[Peer, Peer, bytes], list[bytes]] = {}
         """(subscriber, publisher, channel) -> payloads in order."""
@@ -90,6 +92,7 @@ class Channels:
         """Judge the answer to SUBSCRIBE; an empty name (T31) and a repetition (T29) may be refused."""
         self._named.add(request.channel)
         channel = self._held.setdefault(request.channel, {})
+        self._ended.get(request.channel, set()).discard(peer)
         if is_refused(reply):
             if peer in channel or not request.channel or self._is_full(peer, surely=False):
                 return None
@@ -115,8 +118,11 @@ class Channels:
         channel = self._held.get(request.channel, {})
         own = (EVERYBODY, peer.id.hex().encode() if peer.id else b"")
         if not is_refused(reply):
-            if channel.pop(peer, None) is None and peer.id is None:
+            held = channel.pop(peer, None)
+            if held is None and peer.id is None:
                 self._left.add((peer, request.channel))
+            if held is not None and held.times > 1:
+                self._ended.setdefault(request.channel, set()).add(peer)
         elif peer in channel and not (self.automatic and request.channel in own):
             detail = f"UNSUBSCRIBE from {request.channel.hex()}, held, is refused"
             return Disagreement(detail, "UNSUBSCRIBE refused", "THR-UNSUBSCRIBE-5")
@@ -134,7 +140,8 @@ class Channels:
             if self.automatic and request.channel == EVERYBODY and sure:
                 return Disagreement(f"{detail}, held by oneself: 00", "PUBLISH to * refused", "THR-PUBLISH-11")
         if not refused and not perhaps and not self._is_open_to_others(request.channel):
-            return Disagreement(f"{detail}, held by nobody: 01", "PUBLISH to nobody accepted", "THR-PUBLISH-8")
+            clause = "THR-UNSUBSCRIBE-5" if self._ended.get(request.channel) else "THR-PUBLISH-8"
+            return Disagreement(f"{detail}, held by nobody: 01", "PUBLISH to nobody accepted", clause)
         self._published = at.until
         for one, times in perhaps.items():
             must = one in others and not refused
@@ -196,7 +203,8 @@ class Channels:
             for (name, payload), due in dues.items():
                 if due.came > due.most and not self._may_be_of_others(peer, name, payload):
                     detail = f"{peer.name} got {_described(name, payload)} {due.came} times, at most {due.most} are due"
-                    return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
+                    clause = "THR-UNSUBSCRIBE-5" if peer in self._ended.get(name, ()) else "THR-PUSH-5"
+                    return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else clause)
         wrong = self._out_of_order()
         if at.since >= self._published + self._tolerance and not any(map(self.due_message, self._due)):
             self.forgive()
@@ -224,6 +232,7 @@ class Channels:
             got = rows[name].subscribed_connections if name in rows else 0
             if wrong is None and not (least <= got <= most or (self._is_open_to_others(name) and got >= least)):
                 clause = "THR-CHANNELS-10" if self.automatic else "THR-CHANNELS-9"
+                clause = "THR-UNSUBSCRIBE-5" if got > most and self._ended.get(name) else clause
                 words = f"CHANNELS has {got} for {name.hex()}, expected {least} to {most}"
                 wrong = Disagreement(words, "subscriptions of a channel", clause if got else "THR-CHANNELS-12")
         strange = [name for name in rows if name not in self._held and (name in self._named or not self._is_open(at))]
@@ -262,7 +271,9 @@ class Channels:
             strange = [one for one, times in ids.items() if times > known.get(one, 0)]
             if strange:
                 words = f"{detail} has {ids[strange[0]]} rows of {strange[0].hex()}"
-                return Disagreement(words, "row of no subscriber", "THR-CHANNEL-13")
+                ended = any(peer.id == strange[0] for peer in self._ended.get(request.channel, ()))
+                clause = "THR-UNSUBSCRIBE-5" if ended else "THR-CHANNEL-13"
+                return Disagreement(words, "row of no subscriber", clause)
         return self._times_stand(request.channel, reply)
 
     def _times_stand(self, name: bytes, reply: ChannelReply) -> Disagreement | None:

@@ -8,7 +8,17 @@ from wireproof.protocols import protocol
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.throttr import REFUSED
 from wireproof.protocols.throttr.replies import GetReply, QueryReply, Status
-from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Update
+from wireproof.protocols.throttr.requests import (
+    Get,
+    Insert,
+    Publish,
+    Purge,
+    Query,
+    Set,
+    Subscribe,
+    Unsubscribe,
+    Update,
+)
 from wireproof.reference_server.model import Window
 from wireproof.reference_server.throttr.oracle import DocumentModel
 
@@ -135,3 +145,15 @@ def test_what_was_seen_as_it_should_be_was_changed_by_what_came_since(
 
     assert found is not None
     assert found.clause == f"THR-{clause}"
+
+
+@pytest.mark.parametrize(
+    ("made", "clause"),
+    [
+        ((Subscribe(b"c"), Unsubscribe(b"c")), "PUBLISH-8"),
+        ((Subscribe(b"c"), Subscribe(b"c"), Unsubscribe(b"c")), "UNSUBSCRIBE-5"),
+        ((Subscribe(b"c"), Subscribe(b"c"), Unsubscribe(b"c"), Subscribe(b"c"), Unsubscribe(b"c")), "PUBLISH-8"),
+    ],
+)
+def test_of_several_subscriptions_that_one_unsubscription_ended(made: tuple[Request, ...], clause: str) -> None:
+    assert blamed("7.3.2", *made, reading=Publish(b"c", b"m"), reply=OK) == f"THR-{clause}"
