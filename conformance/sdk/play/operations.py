@@ -10,9 +10,9 @@ from wireproof.conformance.model.outcome import FailurePlace, Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind, Hello
 from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.abilities import SdkAbilities
 from wireproof.conformance.sdk.play.in_flight import Due, InFlight, SdkConnection, answered_by
 from wireproof.conformance.sdk.play.operation_check import (
-    SdkRefusal,
     error_text,
     event_differs,
     report_differs,
@@ -43,6 +43,7 @@ class SdkOperations:
     def __init__(self, symbols: Symbols, hello: Hello, clause: str, timeout: float) -> None:
         self.script = ReplyScript(symbols)
         self.hello = hello
+        self.abilities = SdkAbilities(symbols, hello)
         self.timeout = timeout
         self.clause = clause
         """Blamed when the play stops here."""
@@ -160,7 +161,7 @@ class SdkOperations:
         self.clause = (self.interleaved and self.spoken.sdk.whole_clause) or self.clause
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
-            self._unable(answer, [one.request for one in connection.due])
+            self.abilities.excuse(answer, [one.request for one in connection.due])
             if _may_fail_so(step, answer) and not got.data:
                 connection.failed = True
                 return (yield from self._all_fail(connection, ANY, "an error"))
@@ -283,7 +284,7 @@ class SdkOperations:
             due = line.due.popleft()
             self.at = FailurePlace(due.request.NAME, "", self.at.asked)
             answer = yield from self.reported(due.call)
-            self._unable(answer, [due.request])
+            self.abilities.excuse(answer, [due.request])
             if answer.error is not None:
                 raise Stopped(Verdict.FAIL, "a result", f"the error {error_text(answer)}")
 
@@ -299,11 +300,11 @@ class SdkOperations:
         ):
             self.observed += ["reported"] * bool(step.or_fails)
             return
-        self._unable(answer, [due.request, reply])
+        self.abilities.excuse(answer, [due.request, reply])
         if not self.hello.binary_safe:
             beside = report_differs(expected, answer, due.place, textual=True)
             if beside is None:
-                self._textual([reply])
+                self.abilities.carries([reply])
             found = beside or found
         if answer.error is not None and _may_fail_so(step, answer):
             self.observed.append(f"fails: {answer.error.kind}")
@@ -322,7 +323,7 @@ class SdkOperations:
             unlike = (event_differs(self._plain.event(one), event, self.spoken.sdk.optional) for one in (push, *later))
             if (found := next(unlike)) is None:
                 return
-            self._textual([push])
+            self.abilities.carries([push])
             if all(unlike):
                 self.at = FailurePlace(push.NAME, found.field, self.at.asked)
                 raise Stopped(Verdict.FAIL, found.expected, found.got)
@@ -366,7 +367,7 @@ class SdkOperations:
             due = connection.due.popleft()
             answer = yield from self.reported(due.call)
             if answer.kind is FailureKind.UNSUPPORTED:
-                self._unable(answer, [due.request])
+                self.abilities.excuse(answer, [due.request])
             if answer.error is None:
                 raise Stopped(Verdict.FAIL, expected, f"the result {answer.result}")
             if answer.kind not in kinds:
@@ -388,32 +389,6 @@ class SdkOperations:
                 raise Stopped(Verdict.UNTESTABLE, "a line of the driver protocol", got.detail)
             self._answers[call] = got
         return self._answers[call]
-
-    def has(self, features: Sequence[str]) -> None:
-        """Stop where the SDK lacks a feature. Raises `Stopped` (unsupported)."""
-        lacking = [one for one in features if one not in self.hello.features]
-        if lacking:
-            raise Stopped(Verdict.UNSUPPORTED, f"the feature {lacking[0]}", "hello does not name it")
-
-    def able(self, requests: Sequence[Request]) -> None:
-        """Stop where the SDK says that it cannot do this. Raises `Stopped` (unsupported)."""
-        lacking = [one.NAME.lower() for one in requests if one.NAME.lower() not in self.hello.operations]
-        if lacking:
-            raise Stopped(Verdict.UNSUPPORTED, f"the operation {lacking[0]}", "hello does not name it")
-        self._textual(requests)
-
-    def _textual(self, messages: Sequence[Message]) -> None:
-        """Stop where messages hold bytes that are no text and the SDK says that it carries text only."""
-        if SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages).bytes:
-            raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
-
-    def _unable(self, answer: DriverAnswer, messages: Sequence[Message]) -> None:
-        """Stop where an error is about what the SDK declared that it cannot do."""
-        if answer.error is None:
-            return
-        beyond = SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages)
-        if answer.kind is FailureKind.UNSUPPORTED or beyond.numbers or beyond.bytes:
-            raise Stopped(Verdict.UNSUPPORTED, "an SDK that can do this", error_text(answer))
 
     def crashed(self, died: act.Died) -> NoReturn:
         """Stop: the driver ended. Raises `Stopped` (crash)."""

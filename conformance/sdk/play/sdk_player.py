@@ -91,7 +91,7 @@ class SdkPlayer:
     def play(self) -> Playing:
         """Run every step, see that nothing is left over, and return the outcome. Raises nothing of its own."""
         try:
-            self.operations.has(self.case.needs)
+            self.operations.abilities.has(self.case.needs)
             for number, step in enumerate(self._symbols.here(self.case.script)):
                 self._step = number
                 self.operations.clause = step.clause or self.case.clauses[0]
@@ -157,7 +157,7 @@ class SdkPlayer:
         yield from self.connections.needed(line)
         held = self.connections.of(line)
         in_flight = held.in_flight(line)
-        operations.able(requests)
+        operations.abilities.asks(requests)
         operations.together(self.connections.under_way or (len(requests) > 1 and not step.batch))
         operations.at = FailurePlace(requests[0].NAME, "", operations.at.asked | {one.NAME for one in requests})
         calls = yield from operations.command(held.name, in_flight, requests, step)
