@@ -9,9 +9,10 @@ What is hard here, and how it is solved:
   another machine. So `play` is a generator: it yields what it wants done (`model/actions.py`) and is sent what came of
   it. It reads no clock; time is what the answers say, in whole microseconds, as the trace keeps them.
 - Who is at fault. An unmet expectation raises `Stopped` with a verdict as if the target were guilty; only `_stopped`
-  weighs it. A failed precondition (`given`) leaves a case untestable. So does a failure seen later than `latest`: a
-  busy machine may have made it. Anything else that is raised is wireproof's own error, never the target's. At the end
-  the monitor reads the finished trace by itself and may put the blame elsewhere (`monitor/blame.py`).
+  weighs it. A failed precondition (`given`) leaves a case untestable. So does a failure seen later than `latest`, or
+  after a silence for which the target may end a connection: a busy machine may have made it. Anything else that is
+  raised is wireproof's own error, never the target's. At the end the monitor reads the finished trace by itself and
+  may put the blame elsewhere (`monitor/blame.py`).
 - Silence. Nothing can be proved to be absent by waiting for it. `silent` asks something that is answered at once, and
   expects that answer next; after the last step every connection is half-closed and read to its end (`nothing_left`).
 - Segmentation. The same case is played with its bytes cut, joined or ended early. Steps know nothing of this: all
@@ -33,15 +34,20 @@ from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_OF_TABLES
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.modelled import allowed, judge_of, settle_all, settle_pushes, settle_step
+from wireproof.conformance.player.silence import longest_silence
 from wireproof.conformance.player.surplus import nothing_left
 from wireproof.conformance.player.verbs import play_step
-from wireproof.conformance.suite.case_traits import last_request, leaves_unread, reads_tables
+from wireproof.conformance.suite.case_traits import last_request, leaves_unread, parameters_in, reads_tables
 from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.declared import ending_silent
 from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.steps import Step
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.walks import is_walk
 from wireproof.protocols import LocalProtocolError
+
+NEARLY = 0.9
+"""The share of a time-out from which a silence may have been too long."""
 
 
 class Player:
@@ -119,11 +125,25 @@ class Player:
             return self._stopped(stop)
         return Outcome(Verdict.PASS, talk.trace, observed=", ".join(talk.observed) or None, extra=dict(talk.extra))
 
+    def _silent_too_long(self) -> float:
+        """Return the seconds of a silence after which the target may end a connection; 0 if there was none.
+
+        A case that reads such a time-out is about it.
+        """
+        symbols = self.talk.symbols
+        names = ending_silent(symbols.protocol.name)
+        limits = [float(symbols.number(name)) for name in names - parameters_in(self.case, names)]
+        silent = longest_silence(self.talk.trace, self.talk.now_ns // 1000) if limits else 0.0
+        return silent if any(silent >= NEARLY * one for one in limits) else 0.0
+
     def _stopped(self, stop: Stopped) -> Outcome:
         talk, verdict, guilty, got = self.talk, stop.verdict, Guilty.TARGET, stop.got
         if verdict is Verdict.FAIL and talk.latest is not None and talk.now > talk.latest:
             verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
             got += f" (asked {talk.now - talk.latest:.3f} s too late to decide)"
+        elif verdict is Verdict.FAIL and (silent := self._silent_too_long()):
+            verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
+            got += f" (a connection sent nothing for {silent:.1f} s, too late to decide)"
         if talk.given and talk.carrier.segmentation.plain and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
         elif verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:

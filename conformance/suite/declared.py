@@ -35,6 +35,8 @@ class Parameter:
     answers_within: Number | None = None
     """So many times the value after its last request a silent client may be told of its silence, no sooner: no case
     waits as long for an answer, which that could be taken for."""
+    ends_silent: bool = False
+    """A target may end a connection that sends nothing for so many seconds."""
 
 
 def answer_time(seconds: float, declared: Mapping[str, Parameter], values: Mapping[str, Number] | None) -> float:
@@ -64,6 +66,13 @@ def parameters(protocol: str) -> Mapping[str, Number]:
     """Return name -> default of the protocol's own parameters."""
     found = load_parameters(vectors_root() / protocol / "parameters.yaml")
     return {name: one.value for name, one in found.items()}
+
+
+@cache
+def ending_silent(protocol: str) -> frozenset[str]:
+    """Return the parameters that are seconds after which a target may end a connection that sends nothing."""
+    found = load_parameters(vectors_root() / protocol / "parameters.yaml")
+    return frozenset(name for name, one in found.items() if one.ends_silent)
 
 
 @cache

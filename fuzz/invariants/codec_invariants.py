@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from wireproof.fuzz.invariants.economy import check_want, counted, measured
+from wireproof.fuzz.invariants.economy import check_released, check_want, counted, measured
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import (
     NEED_DATA,
@@ -96,6 +96,7 @@ def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False, 
                 assert isinstance(event, Message | EndOfStream)
                 accounting.note(event)
             accounting.balance()
+            check_released(connection)
         over = _handed_over(connection, chunks, accounting.consumed) if tls else None
     except RemoteProtocolError as error:
         return accounting.reading((error.code, error.message, accounting.here(error.offset)))

@@ -10,7 +10,7 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import Connection, Message
 from wireproof.protocols.frames import FrameContext
 
-__all__ = ["check_want", "counted", "measured"]
+__all__ = ["check_released", "check_want", "counted", "measured"]
 
 OPENED_A_BYTE, OPENED = 6, 64
 """Bytes shown to a decoder for each byte that came: a frame is inspected once for each length it announces."""
@@ -24,6 +24,14 @@ def check_want(need: int, there: int, limit: int) -> None:
         raise InvariantError("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
     if need > limit:
         raise InvariantError("memory is linear in the input", f"{need} bytes wanted, {limit} are allowed", "limit")
+
+
+def check_released(connection: Connection) -> None:
+    """Check that nothing is kept once all that came was read, and more must come. Raises `InvariantError`."""
+    kept = len(connection._buffer.data)
+    if kept and not connection.buffered:
+        detail = f"{kept} bytes are kept of frames that were read"
+        raise InvariantError("memory is linear in the input", detail, "kept")
 
 
 class _Counted:

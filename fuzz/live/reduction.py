@@ -25,6 +25,8 @@ PATIENCE = 2.0
 """Seconds to wait for a reply before a suspicion is confirmed."""
 BRIEFLY = 0.5
 """The same while a hang is reduced: each try waits, and what is left is confirmed with patience."""
+BRIEFEST, LONGER = 0.1, 4
+"""Seconds at least, and how many times as long as any play took that shows nothing, where that is less than BRIEFLY."""
 SHRINK_TRIES = 400
 
 
@@ -55,6 +57,10 @@ class Attribution:
         self._deadline = 0.0
         self._play: Play | None = None
         self._is_fresh = False
+        self._longest = 0.0
+        """Seconds of the longest play that showed nothing."""
+        self._is_patient = False
+        """Tries were too brief: what they showed was not confirmed."""
 
     def of(self, recent: Sequence[Script]) -> Attributed:
         """Return the smallest script that reproduces the suspicion.
@@ -68,6 +74,9 @@ class Attribution:
         few = fewer(few, self._shows, tries=SHRINK_TRIES) if len(few) > 1 else few
         whole = self._unclosed(joined(few))
         small = self._small(whole)
+        if self._suspicion.oracle in WAITS and small != whole and not self._shows([small], ignore_deadline=True):
+            self._is_patient, self._deadline = True, time.monotonic() + self._seconds
+            small = self._small(whole)
         is_reduced = not self._late
         found = replace(self._verified(small), is_reduced=is_reduced)
         too_slow = found.seen > 0 and time.monotonic() > self._deadline + self._seconds
@@ -151,8 +160,15 @@ class Attribution:
             return False
         oracle = self._suspicion.oracle
         afresh = ignore_deadline or oracle in NEEDS_FRESH_PROCESS or len(scripts) > 1
-        patience = BRIEFLY if oracle in WAITS and not ignore_deadline else PATIENCE
+        patience = self._brief if oracle in WAITS and not ignore_deadline else PATIENCE
         return self._seen(scripts, afresh=afresh, patience=patience)
+
+    @property
+    def _brief(self) -> float:
+        """Seconds that a try waits for a reply while a hang is reduced."""
+        if self._is_patient or not self._longest:
+            return BRIEFLY
+        return min(BRIEFLY, max(BRIEFEST, LONGER * self._longest))
 
     def _seen(self, scripts: Sequence[Script], *, afresh: bool, patience: float = PATIENCE) -> bool:
         if not scripts:
@@ -165,7 +181,9 @@ class Attribution:
         self._is_fresh = False
         for number, script in enumerate(scripts, 1):
             sample = sampled and number == len(scripts)
+            began = time.monotonic()
             play = self._live.play(with_fresh_canaries(script), patience=patience, sample=sample)
+            took = time.monotonic() - began
             self._down = play.death is not None or not play.serves
             found = self._found_in(play)
             is_last = number == len(scripts)
@@ -175,6 +193,7 @@ class Attribution:
             if found is not None:
                 self._suspicion, self._play = found, play
                 return True
+            self._longest = max(self._longest, took)
         return False
 
     def _found_in(self, play: Play) -> Suspicion | None:

@@ -200,6 +200,8 @@ class PsrtServer(PsrtConnection):
     def next_event(self) -> Event:
         """As `Connection.next_event`; NEED_DATA too while what follows is not known yet, or is no longer read."""
         if self.state is State.SECURING or self._replicates():
+            if self._buffer.at == self._buffer.end:
+                self._buffer.release()
             return NEED_DATA
         if self.state is State.ENDING and self._buffer:
             self._buffer.drop()

@@ -20,6 +20,7 @@ from wireproof.fuzz.seeded_bugs.function_edits import applied
 from wireproof.fuzz.seeded_bugs.parser_bugs import BUGS
 from wireproof.fuzz.seeds import exchanges
 from wireproof.protocols import Connection, LocalProtocolError, RemoteProtocolError, protocol
+from wireproof.protocols.buffer import Buffer
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.psrt import ControlServer, DatagramServer, DataServer
@@ -194,6 +195,13 @@ def test_reading_that_takes_too_much_breaks(make: Callable[[Any], Connection], i
     invariants.check_economy(server, TWO * 20, cuts=[7])
     with pytest.raises(InvariantError, match=invariant):
         invariants.check_economy(lambda: make(CODEC), TWO * 20, cuts=[7])
+
+
+def test_a_connection_that_keeps_what_was_read_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Buffer, "release", lambda self: None)
+
+    with pytest.raises(InvariantError, match="kept of frames that were read"):
+        invariants.check_stream(server, TWO)
 
 
 def test_wrong_writers_break() -> None:

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from tests.conformance.scripted import ASK, CLAUSE, INSERT, OTHER, ScriptedTarget, make_case, make_symbols, play
+from wireproof.conformance.model.actions import Action, Answer
 from wireproof.conformance.model.outcome import AT_END
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.player import player
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbols import SymbolError
@@ -205,6 +207,27 @@ def test_a_target_that_does_not_end_its_side_is_not_blamed_for_it() -> None:
     target = ScriptedTarget({"a": [b"\x00", Kind.SILENT]})
 
     assert play({"send": ASK, "expect": "refused"}, target=target).verdict is Verdict.PASS
+
+
+class SlowTarget(ScriptedTarget):
+    """Takes two seconds for whatever it is asked."""
+
+    def _answer(self, action: Action) -> Answer:
+        self._now += 2
+        return super()._answer(action)
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(4, Verdict.UNTESTABLE), (60, Verdict.FAIL)])
+def test_a_failure_after_a_silence_for_which_a_target_may_end_a_connection_blames_nobody(
+    seconds: int, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(player, "ending_silent", lambda name: frozenset({"TIMEOUT"}))
+    target = SlowTarget({"a": [QUERY_REPLY], "b": [b"\x00"]})
+    steps = ({"send": ASK, "on": "b", "expect": "refused"}, {"send": ASK, "expect": "refused"})
+
+    outcome = play(*steps, target=target, symbols=make_symbols(TIMEOUT=seconds))
+
+    assert (outcome.verdict, outcome.guilty is Guilty.HARNESS) == (verdict, verdict is Verdict.UNTESTABLE)
 
 
 def test_a_failure_seen_too_late_blames_nobody() -> None:

@@ -4,6 +4,7 @@ marked.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from wireproof.conformance.model.actions import Open, Read, Shut, Write
@@ -15,6 +16,7 @@ from wireproof.fuzz.live.reduction import Attribution, joined, without_last_clos
 from wireproof.fuzz.script import Script, size
 
 CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
+HANG = Suspicion("others are served", "no new connection is taken", "no connection", is_wordless=True)
 DEATH = Suspicion("the process stays", "the server died", "died")
 
 
@@ -80,6 +82,53 @@ def test_what_never_shows_again_and_what_sometimes_does_are_reported() -> None:
 
     assert (gone.seen, gone.of, gone.play) == (0, 3, None)
     assert 0 < flaky.seen < flaky.of
+
+
+class ServedPlay(Play):
+    """A play after which others are served."""
+
+    @property
+    def serves(self) -> bool:
+        return True
+
+
+class Stuck(Fragile):
+    """Hangs where another dies, or has less than `needs` seconds; other plays take `answers`. Notes its waits."""
+
+    def __init__(self, answers: float, needs: float = 0.0) -> None:
+        super().__init__(b"A", b"Z")
+        self.answers, self.needs = answers, needs
+        self.waits: list[float] = []
+
+    def play(self, script: Script, *, patience: float = 1.0, **how: Any) -> Play:
+        self.sent = b""
+        hangs = super().play(script).death is not None or patience < self.needs
+        if not hangs:
+            time.sleep(self.answers)
+        self.waits.append(patience)
+        return (Play if hangs else ServedPlay)(script, Trace(), CONTEXT, patience)
+
+
+def long_script() -> Script:
+    filling = [b"%d" % number for number in range(40)]
+    return writing(*filling, b"A", *filling, b"Z", *filling)
+
+
+def test_a_hang_of_a_fast_target_is_reduced_without_long_waits() -> None:
+    live: Any = Stuck(0.001)
+
+    found = Attribution(live, HANG, seconds=60).of([long_script()])
+
+    assert (found.script, found.seen) == ((Write("a", b"A"), Write("a", b"Z")), 3)
+    assert live.waits.count(0.1) > len(live.waits) / 2
+
+
+def test_a_hang_that_brief_tries_only_seem_to_show_is_reduced_with_patience() -> None:
+    live: Any = Stuck(0.001, needs=0.3)
+
+    found = Attribution(live, HANG, seconds=60).of([long_script()])
+
+    assert (found.script, found.seen) == ((Write("a", b"A"), Write("a", b"Z")), 3)
 
 
 def test_no_time_left_means_no_shrinking() -> None:
