@@ -72,6 +72,8 @@ class Player:
         )
         self.step = 0
         """The number of the step that is played."""
+        self.in_real_time = False
+        """A slow machine may let time pass that no step asks for."""
 
     def play(self) -> ActionGenerator[Outcome]:
         """Run every step; close what is left open; return the outcome. Raises nothing of its own."""
@@ -141,7 +143,7 @@ class Player:
         if verdict is Verdict.FAIL and talk.latest is not None and talk.now > talk.latest:
             verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
             got += f" (asked {talk.now - talk.latest:.3f} s too late to decide)"
-        elif verdict is Verdict.FAIL and (silent := self._silent_too_long()):
+        elif self.in_real_time and verdict is Verdict.FAIL and (silent := self._silent_too_long()):
             verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
             got += f" (a connection sent nothing for {silent:.1f} s, too late to decide)"
         if talk.given and talk.carrier.segmentation.plain and verdict in (Verdict.FAIL, Verdict.HANG):

@@ -56,6 +56,7 @@ class TargetPlays:
         if (undeclared := self.plan.undeclared(case)) is not None:
             return undeclared
         player = player or self.plan.player(case, attempt)
+        player.in_real_time = True
         narrow = self.plan.settings.route.at_once is not None
         async with self._room.of(self.plan.needs(case).connections if narrow else 0):
             await self.available.wait()

@@ -200,12 +200,15 @@ class PsrtServer(PsrtConnection):
     def next_event(self) -> Event:
         """As `Connection.next_event`; NEED_DATA too while what follows is not known yet, or is no longer read."""
         if self.state is State.SECURING or self._replicates():
-            if self._buffer.at == self._buffer.end:
-                self._buffer.release()
-            return NEED_DATA
+            return NEED_DATA if self._buffer else self._released()
         if self.state is State.ENDING and self._buffer:
             self._buffer.drop()
         return super().next_event()
+
+    def _released(self) -> Event:
+        """Keep nothing of what was read; return NEED_DATA."""
+        self._buffer.release()
+        return NEED_DATA
 
     def send(self, message: Message) -> bytes:
         """Return the bytes of a reply to the oldest pending request; `LocalProtocolError` for anything else."""

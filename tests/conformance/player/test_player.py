@@ -224,8 +224,11 @@ def test_a_failure_after_a_silence_for_which_a_target_may_end_a_connection_blame
     monkeypatch.setattr(player, "ending_silent", lambda name: frozenset({"TIMEOUT"}))
     target = SlowTarget({"a": [QUERY_REPLY], "b": [b"\x00"]})
     steps = ({"send": ASK, "on": "b", "expect": "refused"}, {"send": ASK, "expect": "refused"})
+    symbols = make_symbols(TIMEOUT=seconds)
+    slow = Player(make_case(*steps), symbols, segmentation=SEGMENTATIONS["whole"])
+    slow.in_real_time = True
 
-    outcome = play(*steps, target=target, symbols=make_symbols(TIMEOUT=seconds))
+    outcome = target.play(slow)
 
     assert (outcome.verdict, outcome.guilty is Guilty.HARNESS) == (verdict, verdict is Verdict.UNTESTABLE)
 
