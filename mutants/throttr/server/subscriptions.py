@@ -7,6 +7,7 @@ from collections.abc import Callable
 from wireproof.mutants.edits import Edit, after, before, edit, first
 from wireproof.mutants.server import HandlerPatch, taking, with_answer
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
+from wireproof.mutants.throttr.server.patches import V732
 from wireproof.protocols.throttr.requests import Channel, Publish, Subscribe, Unsubscribe
 
 __all__ = ["MUTANTS"]
@@ -113,6 +114,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("subscribed-to-id-in-capitals", "A fresh connection is subscribed to its id in capitals.",
            "SUBSCRIBE-14 CHANNELS-15 PUSH-14",
            first("Channels.add", "name = name if session.read_bytes else name.upper()")),
+    mutant("unsubscribe-from-id-leaves-all", "UNSUBSCRIBE from the channel of the own id ends the subscription to * too.",
+           "UNSUBSCRIBE-6 PUSH-13 CHANNEL-12 CHANNELS-10 PUBLISH-11",
+           first("ChannelRequests.unsubscribe",
+                 "if request.channel == session.id.hex().encode(): self._channels.remove(b'*', session)"), profiles=V732),
     mutant("unsubscribe-answers-twice", "UNSUBSCRIBE is answered with two bytes.", "UNSUBSCRIBE-4",
            handlers=with_answer(Unsubscribe, lambda answer, ask: answer * 2)),
     mutant("unsubscribe-without-effect", "UNSUBSCRIBE is answered with 01 and ends nothing.",
