@@ -2,11 +2,13 @@
 
 Java searches one jar after the other for each of some ten thousand classes: the jars that have most of them come first.
 That of machine learning is left out, since its functions would be registered with every session.
-Where anybody configured how Spark starts, `spark-submit` starts it as always.
+Where anybody configured how Spark starts, with a version of PySpark whose launcher was not compared with this one, and
+where Java does not come up so, `spark-submit` starts it as always.
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -87,6 +89,8 @@ CONFIGURED: Final = (
     "YARN_CONF_DIR",
 )
 """Variables by which somebody says how Spark starts."""
+COMPARED: Final = ("4.3.",)
+"""How versions of PySpark begin whose jars, flags and gateway are those of this module."""
 START_SECONDS: Final = 60.0
 PORT_AND_SECRET: Final = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
 
@@ -95,7 +99,12 @@ def starts_at_once(environ: Mapping[str, str], master: str = "local") -> bool:
     """Return whether Java may be started without `spark-submit`: for this machine, and nobody configured Spark."""
     usual = os.name == "posix" and "JAVA_HOME" in environ and not any(name in environ for name in CONFIGURED)
     local = master == "local" or master.startswith("local[")
-    return usual and local and jars().is_dir() and not jars().with_name("conf").exists()
+    return usual and local and is_compared() and jars().is_dir() and not jars().with_name("conf").exists()
+
+
+def is_compared() -> bool:
+    """Return whether the PySpark of this installation is of a version whose launcher does what this module does."""
+    return importlib.metadata.version("pyspark").startswith(COMPARED)
 
 
 def jars() -> Path:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark import SparkContext, StorageLevel
@@ -89,8 +89,9 @@ def open_session(master: str | None, *, small: bool = False, java: str | None = 
             builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
             if SparkContext._gateway is None and starts_at_once(os.environ, master):
                 command = java_command(os.environ["JAVA_HOME"], SETTINGS["spark.driver.memory"], java)
-                SparkContext._gateway = start_gateway(command)
-                SparkContext._jvm = SparkContext._gateway.jvm
+                with suppress(OSError):
+                    SparkContext._gateway = start_gateway(command)
+                    SparkContext._jvm = SparkContext._gateway.jvm
     session = builder.getOrCreate()
     keep_names(session)
     return session

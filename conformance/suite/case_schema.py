@@ -50,6 +50,9 @@ ONE_OR_MANY = {
 }  # fmt: skip
 
 
+LEFT_OUT = frozenset({"node", "discriminator", "default"})
+
+
 def schemas() -> dict[str, str]:
     """Return file name -> text of each schema."""
     found = {
@@ -121,10 +124,15 @@ def _plain(schema: object) -> Node:
     if isinstance(schema, list):
         return [_plain(one) for one in schema if one != "node"]
     if isinstance(schema, dict):
-        kept = {key: _plain(one) for key, one in schema.items() if key not in ("node", "discriminator", "default")}
+        kept = {key: _plain(one) for key, one in schema.items() if key not in LEFT_OUT and not _is_of_some(key, one)}
         return {key: one for key, one in kept.items() if (key, one) != ("required", [])}
     assert isinstance(schema, Node)
     return schema
+
+
+def _is_of_some(key: str, schema: object) -> bool:
+    """Say whether a part is written by some versions of msgspec only: the names of a mapping with few."""
+    return key == "propertyNames" and isinstance(schema, dict) and "enum" in schema
 
 
 def _forms() -> dict[str, Callable[[dict[str, Schema]], Schema]]:

@@ -10,7 +10,10 @@ from pyspark.sql import SparkSession
 
 from wireproof.spark import gateway
 
+compared = pytest.mark.skipif(not gateway.is_compared(), reason="another version of PySpark: spark-submit starts it")
 
+
+@compared
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[2]"])
 def test_java_starts_at_once_where_nobody_configured_spark(master: str) -> None:
     assert gateway.starts_at_once({"JAVA_HOME": "/java", "SPARK_BUFFER_SIZE": "65536"}, master)
@@ -40,6 +43,7 @@ def test_jars_that_have_most_classes_are_searched_first(tmp_path: Path) -> None:
     ]
 
 
+@compared
 def test_every_jar_that_is_to_come_first_is_there() -> None:
     names = [file.name for file in gateway.jars().glob("*.jar")]
 
@@ -55,6 +59,13 @@ def test_a_java_that_ends_at_once_is_an_error(tmp_path: Path, monkeypatch: pytes
     assert not set(gateway.PORT_AND_SECRET) & set(os.environ)
 
 
+def test_a_version_that_was_not_compared_is_left_to_spark_submit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway.importlib.metadata, "version", lambda name: "4.9.0")
+
+    assert not gateway.starts_at_once({"JAVA_HOME": "/java"})
+
+
+@compared
 @pytest.mark.spark
 def test_spark_gets_the_flags_that_its_launcher_gives(spark: SparkSession) -> None:
     jvm = spark.sparkContext._jvm

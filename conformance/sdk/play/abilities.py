@@ -16,32 +16,35 @@ __all__ = ["SdkAbilities"]
 
 
 class SdkAbilities:
-    """What the driver's `hello` names; each method raises `Stopped` (unsupported) where that is too little."""
+    """What the driver's `hello` names; a play stops where that is too little."""
 
     def __init__(self, symbols: Symbols, hello: Hello) -> None:
         self._hello = hello
         self._codec, self._names = symbols.codec, symbols.protocol.names
 
     def has(self, features: Sequence[str]) -> None:
-        """Stop where the SDK lacks a feature."""
+        """Stop where the SDK lacks a feature. Raises `Stopped` (unsupported)."""
         lacking = [one for one in features if one not in self._hello.features]
         if lacking:
             raise Stopped(Verdict.UNSUPPORTED, f"the feature {lacking[0]}", "hello does not name it")
 
     def asks(self, requests: Sequence[Request]) -> None:
-        """Stop where the SDK has no such operation, or cannot be given what it holds."""
+        """Stop where the SDK has no such operation, or carries no such bytes. Raises `Stopped` (unsupported)."""
         lacking = [one.NAME.lower() for one in requests if one.NAME.lower() not in self._hello.operations]
         if lacking:
             raise Stopped(Verdict.UNSUPPORTED, f"the operation {lacking[0]}", "hello does not name it")
         self.carries(requests)
 
     def carries(self, messages: Sequence[Message]) -> None:
-        """Stop where messages hold bytes that are no text and the SDK says that it carries text only."""
+        """Stop where messages hold bytes that are no text and the SDK says that it carries text only.
+
+        Raises `Stopped` (unsupported).
+        """
         if self._refusal(messages).bytes:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
 
     def excuse(self, answer: DriverAnswer, messages: Sequence[Message]) -> None:
-        """Stop where an error is about what the SDK declared that it cannot do."""
+        """Stop where an error is about what the SDK declared that it cannot do. Raises `Stopped` (unsupported)."""
         if answer.error is None:
             return
         beyond = self._refusal(messages)
