@@ -29,10 +29,12 @@ SETTINGS = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # else Python says with each function where it was called
 }
 QUICK_JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=192m -Xmn256m "
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:MetaspaceSize=192m -Xmn256m "
     "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
 """Classes are loaded without a check of their bytecode, which javac made: that is a tenth of what a few records cost.
+
+What the quick compiler makes has 48 MB unless more is asked for; many jobs throw it away and make it again.
 """
 LONG_JAVA = (
     "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=20000 "
