@@ -20,8 +20,6 @@ import tempfile
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
-from wireproof.spark.gateway import class_path, jars, starts_at_once
-
 MINIMUM_JAVA = 17
 VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
 ANSWER_SECONDS = 30.0
@@ -119,8 +117,7 @@ def class_archive(environ: MutableMapping[str, str]) -> Path:
     """
     home = environ.get("JAVA_HOME", "")
     package = importlib.util.find_spec("pyspark")
-    searched = class_path(jars()) if starts_at_once(environ) else ""
-    named = f"{home}\0{package.origin if package else ''}\0{importlib.metadata.version('pyspark')}\0{searched}"
+    named = f"{home}\0{package.origin if package else ''}\0{importlib.metadata.version('pyspark')}"
     return _cache(environ) / f"spark-{hashlib.sha256(named.encode()).hexdigest()[:12]}.jsa"
 
 

@@ -6,13 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkContext, StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from wireproof.spark.gateway import java_command, start_gateway, starts_at_once
 from wireproof.spark.jvm import class_archive
 
 SETTINGS = {
@@ -86,14 +85,8 @@ def open_session(master: str | None, *, small: bool = False, java: str | None = 
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
-            java = java or java_options(small=small)
-            options = {"spark.driver.extraJavaOptions": java}
+            options = {"spark.driver.extraJavaOptions": java or java_options(small=small)}
             builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
-            if SparkContext._gateway is None and starts_at_once(os.environ, master):
-                command = java_command(os.environ["JAVA_HOME"], SETTINGS["spark.driver.memory"], java)
-                with suppress(OSError):
-                    SparkContext._gateway = start_gateway(command)
-                    SparkContext._jvm = SparkContext._gateway.jvm
     session = builder.getOrCreate()
     keep_names(session)
     return session
