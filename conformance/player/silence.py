@@ -16,10 +16,10 @@ ENDS = frozenset({Kind.CLOSED, Kind.ENDED, Kind.RESET, Kind.HALF_CLOSED})
 def longest_silence(trace: Iterable[TraceEvent], now_us: int) -> float:
     """Return the most seconds between two writes of one connection, or since its last one.
 
-    A time in which a step waited, or in vain for an answer, does not count.
+    Time in which a step let time pass, or waited for an answer in vain, does not count.
     """
     spoke: dict[str, int] = {}
-    """Connection -> when it spoke last, those that ended or during whose silence something waited left out."""
+    """Connection -> when it spoke last; not those that ended, nor those during whose silence something waited."""
     longest = 0
     for event in trace:
         if event.kind in WAITS:

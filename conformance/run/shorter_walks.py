@@ -2,9 +2,9 @@
 
 A walk of eighteen moves and its questions show that something is wrong, and hide what: most moves have no part in it.
 So once a run is over the first walk that broke a clause is played again with fewer moves, halves first, then single
-ones, until none can go: of some clauses, for where something is waited for in vain each play waits. As many plays, and
-as much time, are spent on each walk at most; what was found by then is told. A walk that passes when it is played again
-has nothing to tell.
+ones, until none can go. The plays and the time spent on each walk are bounded, and so is the number of walks, because a
+play may wait for something in vain. What was found by then is told. A walk that passes when it is played again has
+nothing to tell.
 """
 
 from __future__ import annotations

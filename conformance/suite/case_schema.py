@@ -51,6 +51,7 @@ ONE_OR_MANY = {
 
 
 LEFT_OUT = frozenset({"node", "discriminator", "default"})
+"""Parts of a schema that speak of classes, or of what a field has when nobody writes it."""
 
 
 def schemas() -> dict[str, str]:

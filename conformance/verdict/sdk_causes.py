@@ -48,8 +48,8 @@ NONE = "none in "
 A_RESULT, AN_ERROR = "the result ", "the error "
 DIFFER, REPORTS = "they differ at byte", "then it reports "
 CONNECTED = "a connection"
-INTERLEAVED = "interleaved"
-BEGAN = "began again"
+MISREAD, INTERLEAVED, BEGAN = "misread", "interleaved", "began again"
+"""What an outcome keeps of why its play stopped, as `SdkOperations` names it."""
 LEFT_OUT = ", got nothing"
 RESTS = {"rests_on", "held_back", "lost", "spoils"}
 """What says where a play follows from, or that it shows a cause."""
@@ -173,7 +173,7 @@ def _keys_of_a_kind(record: Record) -> Sequence[Key]:
     extra = extra_of(record)
     if is_lost(record):
         return [("lost", record["verdict"] == Verdict.HANG or plain(record["got"]))]
-    for name in ("misread", "spoils", INTERLEAVED, BEGAN):
+    for name in (MISREAD, "spoils", INTERLEAVED, BEGAN):
         if extra.get(name):
             return [(name, "" if extra.get("by_name") else extra[name])]
     return ()
@@ -222,7 +222,7 @@ def names_its_request(record: Record) -> bool:
     """Say whether a play blames a clause of the request at whose answer it stopped, and no type or bytes are why."""
     is_bytes = "{'hex': " in str(record["expected"]).partition(SENT)[0]
     extra, words = extra_of(record), str(record["blamed"]).split("-")
-    return extra.get("reply_to") in words and not (is_bytes or "misread" in extra)
+    return extra.get("reply_to") in words and not (is_bytes or MISREAD in extra)
 
 
 def names_its_value(record: Record) -> bool:

@@ -26,7 +26,7 @@ PATIENCE = 2.0
 BRIEFLY = 0.5
 """The same while a hang is reduced: each try waits, and what is left is confirmed with patience."""
 BRIEFEST, LONGER = 0.1, 4
-"""Seconds at least, and how many times as long as any play took that shows nothing, where that is less than BRIEFLY."""
+"""A try waits four times as long as the longest play that showed nothing; 0.1 s at least, BRIEFLY at most."""
 SHRINK_TRIES = 400
 
 

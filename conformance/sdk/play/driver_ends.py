@@ -28,6 +28,7 @@ from wireproof.conformance.suite.sdk_case_traits import (
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.last_words import in_frame, last_words
+from wireproof.conformance.verdict.sdk_causes import MISREAD
 from wireproof.conformance.verdict.sdk_streams import RIGHT_AFTER
 from wireproof.protocols import protocol
 from wireproof.protocols.json_values import JsonDict
@@ -139,7 +140,7 @@ def with_beside(outcome: Outcome, clause: str, suite: Suite, spoken: str) -> Out
     where it is about bytes; an answer that goes wrong only while others are under way, where it is about other things.
     """
     probe, order = suite.probe, protocol(spoken).sdk.order_clause
-    wide = clause == probe.get("numbers", {}).get("reported") and "misread" not in outcome.extra
+    wide = clause == probe.get("numbers", {}).get("reported") and MISREAD not in outcome.extra
     bytes_ = clause == probe.get("bytes") and not any(one in str(outcome.expected) for one in (A_PUSH, HEX))
     stream = order and {AT_ONCE, WORKS} <= outcome.extra.keys() and clause not in (order, probe.get("segments"))
     if outcome.verdict not in (Verdict.FAIL, Verdict.HANG) or outcome.byte is not None:

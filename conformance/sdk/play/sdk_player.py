@@ -45,17 +45,14 @@ from wireproof.conformance.suite.sdk_steps import (
     WaitStep,
 )
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.verdict.sdk_causes import BEGAN, INTERLEAVED, MISREAD
+from wireproof.conformance.verdict.sdk_streams import SWAPPED
 from wireproof.protocols import LocalProtocolError
 
 __all__ = ["Playing", "SdkPlayer"]
 
 Playing = act.Playing[Outcome]
 Answered = TypeVar("Answered", AskStep, SayStep)
-MISREAD = "misread"
-SWAPPED = "swapped"
-INTERLEAVED = "interleaved"
-BEGAN = "began again"
-"""What an outcome keeps of numbers for which a type of the SDK has no room."""
 CLOSED_IN, CLOSED_UNJUDGED = 1.0, 0.25
 """Seconds that a driver has to close what is left open at the end, of a case that has failed in the second place."""
 LAST_WORDS = 0.25

@@ -27,7 +27,7 @@ from wireproof.conformance.sdk.play.driver_ends import (
     with_what_it_shows,
 )
 from wireproof.conformance.sdk.play.performer import Performer, play_live
-from wireproof.conformance.sdk.play.sdk_player import MISREAD, SdkPlayer
+from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.sdk.play.waits import HELLO, STEP, Waits
 from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.cases import Case, Suite, sdk_cases_in
@@ -35,6 +35,7 @@ from wireproof.conformance.suite.sdk_steps import LeaveStep
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.values import Node
 from wireproof.conformance.verdict.records import Record, Run, record
+from wireproof.conformance.verdict.sdk_causes import MISREAD
 from wireproof.protocols import Message, protocol
 
 __all__ = ["RESTARTS", "SdkPlan", "play_cases"]
