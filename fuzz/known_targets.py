@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from wireproof.fuzz import parser_input, scheduler_input, store_input, transport_input
+from wireproof.fuzz import parser_input, scheduler_input, store_input, store_seeds, transport_input
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
@@ -52,6 +52,8 @@ class CodeTarget:
     description: Callable[[str, bytes], InputDescription] | None = None
     """(protocol, input) -> what the input says; None where nothing is known of it."""
 
+    setting_of: Callable[[str, bytes], int] | None = None
+    """(protocol, input) -> the number of its profile and variant, where seeds of each are listed alike."""
     recorded: Callable[[str], None] | None = None
     """protocol -> None: reads what was recorded before; raises `InvariantError`."""
 
@@ -98,9 +100,10 @@ TARGETS: Mapping[str, CodeTarget] = {
             "store",
             "wireproof.fuzz.targets.store",
             store_input.check,
-            store_input.seeds,
+            store_seeds.seeds,
             needs_model=True,
             description=store_input.described,
+            setting_of=store_input.setting_of,
             recorded=check_unmodelled_profiles,
         ),
         CodeTarget(
@@ -109,6 +112,7 @@ TARGETS: Mapping[str, CodeTarget] = {
             transport_input.check,
             transport_input.seeds,
             description=transport_input.described,
+            setting_of=transport_input.setting_of,
         ),
     )
 }

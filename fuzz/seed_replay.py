@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -33,6 +34,21 @@ class ReplayedSeeds:
     """Seeds that were checked in a second of processor time."""
 
 
+def _in_rounds(target: CodeTarget, name: str, seeds: Sequence[bytes], seed: int) -> list[bytes]:
+    """Return seeds in rounds, each drawn by `seed`: like seeds of several profiles and variants are not of one round.
+
+    There may be no time for all of them, and a bug seldom shows under one profile and variant alone.
+    """
+    places = Counter[int]()
+    found: list[tuple[int, bytes]] = []
+    for data in seeds:
+        which = target.setting_of(name, data) if target.setting_of is not None else 0
+        found.append((places[which] + which + seed, data))
+        places[which] += 1
+    Random(f"replay {seed}").shuffle(found)
+    return [data for _, data in sorted(found, key=lambda one: one[0] % max(len(places), 1))]
+
+
 def replayed_seeds(
     target: CodeTarget, name: str, seed: int, *, seconds: float = REPLAY_S, most: int = 0
 ) -> ReplayedSeeds:
@@ -53,8 +69,7 @@ def replayed_seeds(
         doing = f"while seed {len(seeds) + 1} was made"
         violation = error if isinstance(error, InvariantError) else unexpected(error, doing)
         return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(violation), violation))
-    order = list(dict.fromkeys(seeds))
-    Random(f"replay {seed}").shuffle(order)
+    order = _in_rounds(target, name, list(dict.fromkeys(seeds)), seed)
     began, number, rate = time.process_time(), 0, 0.0
     for number, data in enumerate(order, 1):
         try:

@@ -6,24 +6,19 @@ depends on earlier messages, bytes draw requests instead (`drawn_requests`), and
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import cache
-from random import Random
-
-from msgspec.structs import replace
 
 from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
 from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
-from wireproof.fuzz.drawn_requests import RequestDrawing, in_other_case, rows_of
+from wireproof.fuzz.drawn_requests import RequestDrawing, in_other_case
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.seeds import exchanges
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.store_steps import (
     AdvanceStep,
@@ -42,7 +37,16 @@ from wireproof.protocols.frames import FrameContext
 from wireproof.reference_server.model import LastingModel, ServerModel
 from wireproof.reference_server.registry import has_server_model
 
-__all__ = ["StepReader", "after_restart", "check", "connecting", "contexts", "described", "opening", "seeds"]
+__all__ = [
+    "StepReader",
+    "after_restart",
+    "check",
+    "connecting",
+    "contexts",
+    "described",
+    "opening",
+    "setting_of",
+]
 
 KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 """Operations; values below KNOWN_ID send a request.
@@ -69,18 +73,6 @@ IN_PARTS = 3
 MAY_HOLD, HOLDS_FROM = 2, 24
 """Elsewhere an operation of this kind does so whose upper bits are as high."""
 HOW = ("close", "half", "reset")
-SEED_SIZE, DRAWN_SEEDS = 400, 300
-CHANGED_PLACES = frozenset({1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67})
-"""The occurrences of a request, over all conversations, in which each of its fields is changed."""
-EXPIRED, CHANGED_SINCE = bytes([UNTIL_DUE | 1 << 3, 1]), bytes([UNTIL_DUE, 2])
-"""Waits for the second of the instants ahead, which is the first expiry, and for a nanosecond after the first one."""
-BEFORE_EXPIRY, NEXT_INSTANT = bytes([UNTIL_DUE | 1 << 3, 0]), bytes([UNTIL_DUE, 1])
-"""Waits until a nanosecond before the first expiry, and for the first instant ahead."""
-LARGE, LARGE_TIMES = 200, 16
-"""Bytes of a long value, which fit into any width, and how often it is sent."""
-LONG_AFTER = bytes([WAIT, WAITS.index(61_000_000_000)]) * 2
-"""Waits for more than two minutes."""
-SOON = WAITS.index(250_000_000)
 LINKED = "abcdef"
 """Names of connections of several links: the first one is of the first link, and so on, in turn."""
 ANOTHER_LINK = 0xE0
@@ -93,12 +85,15 @@ UNGREETED = 0xE0
 
 @cache
 def contexts(name: str) -> tuple[FuzzContext, ...]:
-    """Return a context for every profile and variant of a protocol that has a model of a whole server."""
+    """Return a context for every profile and variant of a protocol that has a model of a whole server.
+
+    Some have one of a server that others may use only: less is required there.
+    """
     return tuple(
         FuzzContext(name, profile.name, variant)
         for profile in protocol(name).profiles.values()
         for variant in profile.variants
-        if has_server_model(name, profile=profile.name, variant=variant)
+        if has_server_model(name, profile=profile.name, variant=variant, shared=True)
     )
 
 
@@ -242,8 +237,13 @@ def described(name: str, data: bytes) -> InputDescription:
     return InputDescription(context.profile, context.variant, (IS_SMALL, *done) if data[0] & SMALL else done)
 
 
+def setting_of(name: str, data: bytes) -> int:
+    """Return the place of the profile and variant of an input among `contexts`."""
+    return (data[0] & ~(RECORDED | SMALL)) % len(contexts(name))
+
+
 def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
-    context = contexts(name)[(data[0] & ~(RECORDED | SMALL)) % len(contexts(name))]
+    context = contexts(name)[setting_of(name, data)]
     is_small = bool(data[0] & SMALL)
     made, lasts = (context.name, context.profile, context.variant), keeps_anything(name)
     transport = InProcess(*made, mutant=mutant, is_small=is_small, is_lasting=lasts)
@@ -331,68 +331,3 @@ def opening(context: FuzzContext) -> dict[str, str]:
     links = context.symbols.protocol.links
     cycle = zip(LINKED, [*links] * len(LINKED), strict=False)
     return {name: link for name, link in cycle if links[link].transport == "stream"}
-
-
-def seeds(name: str) -> Iterator[bytes]:
-    """Yield every exchange of the vectors as an input, sent on two connections in turn.
-
-    Where bytes draw requests: inputs of random bytes, the same ones each time.
-    """
-    for number, context in enumerate(contexts(name)):
-        changed = Counter[object]()
-        for at, steps in enumerate(conversation_steps(context.name, context.profile, context.variant)):
-            head = bytes([RECORDED | number | _small(at + number)]) + at.to_bytes(2, "little")
-            yield head
-            if any(rows_of(one) for step in steps[1:] if isinstance(step, RequestStep) for one in step.requests):
-                yield head + bytes([0, *[OTHER_CASE] * (len(steps) - 1)])
-            if keeps_anything(name):  # before the last step, and with room for more after it
-                yield head + bytes(len(steps) - 1) + bytes([KILLED_FIRST - at % 2])
-            if (at + number) % len(contexts(name)) == 0:
-                yield from _changed(context, head, steps, changed)
-        if context.by_state:
-            source = Random(f"store {name} {number}")
-            drawn = (bytes([number | _small(at)]) + source.randbytes(SEED_SIZE) for at in range(DRAWN_SEEDS))
-            yield from drawn
-            continue
-        for at, one in enumerate(exchanges(name, context.profile, context.variant)):
-            written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
-            asked = b"".join(written)
-            yield bytes([number | _small(at + number)]) + asked
-            if written:
-                yield bytes([number]) + asked + _again(at, written)
-            if written and at % 8 == 1:  # more than a server with low limits lets wait, though nothing waits
-                yield bytes([number | SMALL]) + asked + (written[-1][:1] + _large(context, one.asked[-1])) * LARGE_TIMES
-
-
-def _again(number: int, written: Sequence[bytes]) -> bytes:
-    """Return when an exchange, or its last request, is sent again, and when once more."""
-    asked, last = b"".join(written), written[-1]
-    ways = (
-        b"".join(one * 2 for one in written) + LONG_AFTER + asked,  # each request twice, and all after minutes
-        EXPIRED + asked + bytes([WAIT, SOON]) + asked,  # at the expiry, which has not been noticed yet, and soon after
-        BEFORE_EXPIRY + last + NEXT_INSTANT + last,  # a nanosecond before the expiry, and at it
-        asked + CHANGED_SINCE + asked + CHANGED_SINCE + asked,  # before what is shown changes, and right after it
-    )
-    return LONG_AFTER + last if number % 2 else ways[number // 2 % len(ways)]  # after minutes without a request
-
-
-def _large(context: FuzzContext, request: Request) -> bytes:
-    """Return a request whose last field of any bytes is long, if it has one."""
-    names = context.blobs(request)
-    return context.encode(replace(request, **{names[-1]: b"l" * LARGE}) if names else request)
-
-
-def _small(number: int) -> int:
-    """Return the bit of a server with low limits for every other seed."""
-    return SMALL * (number & 1)
-
-
-def _changed(context: FuzzContext, head: bytes, steps: Sequence[Step], known: Counter[object]) -> Iterator[bytes]:
-    """Yield a conversation with one field of one request changed, for requests and fields of which few are `known`."""
-    source = Random(f"changed {head.hex()}")
-    for at, step in enumerate(steps):
-        for which, request in enumerate(step.requests if isinstance(step, RequestStep) else ()):
-            for field in range(len(context.symbols.codec.layout(type(request)).fields)):
-                known[type(request), field] += 1
-                if known[type(request), field] in CHANGED_PLACES and which < 256:
-                    yield head + bytes(at) + bytes([CHANGED, which, field]) + source.randbytes(2)

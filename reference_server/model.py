@@ -215,6 +215,9 @@ class CarryingModel(Protocol):
 class LastingModel(Protocol):
     """The model of a server that keeps something over its end."""
 
+    def must_be_kept(self) -> bool:
+        """Return whether all that a server keeps must be kept by now, and nothing may be written later."""
+
     def restarted(self, at: Window) -> None:
         """Report that the server has ended and was started again on what it kept; every connection has ended."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -179,10 +180,14 @@ def _model_class(protocol: str) -> Callable[..., ServerModel] | None:
     return found
 
 
-def has_server_model(protocol: str, *, profile: str, variant: str) -> bool:
-    """Say whether there is a model of a whole server. Raises nothing: without the profile there is none."""
+@cache
+def has_server_model(protocol: str, *, profile: str, variant: str, shared: bool = False) -> bool:
+    """Say whether there is a model of a whole server, with `shared` of one that others may use.
+
+    Raises nothing: without the profile there is none.
+    """
     try:
-        server_model_of(protocol, profile=profile, variant=variant, tolerance_ns=0, shared=False)
+        server_model_of(protocol, profile=profile, variant=variant, tolerance_ns=0, shared=shared)
     except ValueError:
         return False
     return True

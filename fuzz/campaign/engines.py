@@ -27,6 +27,8 @@ __all__ = ["EngineOptions", "fuzz_own_code", "fuzz_server", "seeds_in", "shares"
 FEWEST_SEEDS, MOST_SEEDS = 50, 2000
 SLOWER = 20
 """Times that an execution is slower when its lines are instrumented, at most."""
+SEEDS_SHARE = 3
+"""The replay of seeds may take one such part of the time."""
 SERVER = "server"
 SAVED_S = 10.0
 """Seconds after which the new scripts of a server are written, so that a campaign that is killed loses few."""
@@ -82,7 +84,7 @@ def fuzz_own_code(
         board.changed(row)
 
     row.state = "running"
-    spell = min(REPLAY_S, row.share or 1)
+    spell = min(max(REPLAY_S, row.share / SEEDS_SHARE), row.share or 1)
     replayed = replayed_seeds(target, engine_options.protocol, engine_options.seed, seconds=spell)
     left = time_left(row.share, time.monotonic() - began)
     if replayed.broken is not None:

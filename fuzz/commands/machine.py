@@ -149,14 +149,14 @@ def _combinations(name: str, profile: str, variant: str) -> Iterator[FuzzContext
         for width in one.variants if variant == "auto" else (variant,):
             if profile != "auto":
                 _check_model(name, one.name, width)
-            if has_server_model(name, profile=one.name, variant=width):
+            if has_server_model(name, profile=one.name, variant=width, shared=True):
                 yield FuzzContext(name, one.name, width)
 
 
 def _check_model(name: str, profile: str, variant: str) -> None:
     """Raise `TargetError` for a profile without a model of a whole server."""
     try:
-        server_model_of(name, profile=profile, variant=variant, tolerance_ns=0, shared=False)
+        server_model_of(name, profile=profile, variant=variant, tolerance_ns=0, shared=True)
     except ValueError as error:
         raise TargetError(f"--profile: {error}") from None
 

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.spelling import spelled
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.script import Restart, ScriptStep
 from wireproof.fuzz.server_transports import Transport
@@ -29,11 +28,11 @@ from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Mess
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw
 from wireproof.reference_server.model import CountingModel, Disagreement, LastingModel, LimitedModel, Window
+from wireproof.reference_server.registry import has_server_model
 
 __all__ = ["StoreCheck"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
-SPELLED = 4  # one request of so many is written in another spelling, where there are any
 WRITTEN_NS = 10**9  # in which the reference server writes what it may write later
 LONGEST = 600  # characters of the detail of a violation
 
@@ -48,7 +47,7 @@ class StoreCheck:
             profile=context.profile,
             variant=context.variant,
             tolerance_ns=tolerance_ns,
-            shared=shared,
+            shared=shared or not has_server_model(context.name, profile=context.profile, variant=context.variant),
             options=transport.options,
         )
         self.model = self.judge.model
@@ -104,9 +103,14 @@ class StoreCheck:
         self._settle()
 
     def _restart(self, step: Step, *, is_killed: bool) -> None:
-        """Start the server again once it has written all: what is lost before is for `wireproof durability` to say."""
-        self.transport.advance(WRITTEN_NS)
-        self._settle()
+        """Start the server again once it has written all, or, killed, at once where all must be kept by then.
+
+        What may be lost before is for `wireproof durability` to say.
+        """
+        is_kept = isinstance(self.model, LastingModel) and self.model.must_be_kept()
+        if not (is_killed and is_kept):
+            self.transport.advance(WRITTEN_NS)
+            self._settle()
         if isinstance(self.model, LastingModel) and self.transport.restart(is_killed=is_killed):
             self.done.append(step)
             self.script.append(Restart(is_killed))
@@ -236,9 +240,9 @@ class StoreCheck:
         number = len(self.done)
         since = self.transport.now_ns()
         self._perform(Write(name, first))
-        if not self.model.expects_answers:
-            self.judge.asked(name, request, since)
         answer = self._perform(Read(name, 0.0))
+        if answer.kind in BY_TARGET or not self.model.expects_answers:
+            self.judge.asked(name, request, since)  # a server may end as soon as it sees what is wrong
         if answer.kind is Kind.RECEIVED:
             detail = f"{name}: {answer.data[:80].hex()} to {len(first)} of {len(data)} bytes of {request.NAME}"
             raise InvariantError("a request that is not whole is not answered", detail, request.NAME)
@@ -272,20 +276,13 @@ class StoreCheck:
             for one in requests:
                 if self._may_be_misread(name, [asked for asked, _ in found], one):
                     return found, False
-                found.append((one, self._spelled(name, one, client.send(one))))
+                link = self.context.symbols.protocol.link_of(self._links[name])
+                found.append((one, spelled(self.context.symbols.codec, link, one, client.send(one), len(self.done))))
                 if self._begins_tls(name):
                     return (found, True) if not self._shared else ([], False)
         except LocalProtocolError:
             return found if self.context.by_state else [], False
         return found, False
-
-    def _spelled(self, name: str, request: Request, data: bytes) -> bytes:
-        """Return the bytes of a request, now and then in another spelling, the same for the same steps."""
-        chosen = crc32(data, len(self.done))
-        if chosen % SPELLED or not self.context.symbols.protocol.link_of(self._links[name]).has_spellings:
-            return data
-        known = list(self.context.symbols.codec.spellings(request).values())
-        return known[chosen // SPELLED % len(known)] if known else data
 
     def _may_be_misread(self, name: str, before: list[Request], request: Request) -> bool:
         """Say whether what comes of earlier requests, which are not answered unless they fail, could answer this."""

@@ -13,6 +13,7 @@ from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Message, Push, Reply, Request
 from wireproof.protocols.states import Role, StateMachine
 from wireproof.protocols.tmqp.codec import Codec
+from wireproof.protocols.tmqp.enums import FrameType
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Confirmation, Pong, ProtocolReply, QueueMessage, Response, Welcome
 from wireproof.protocols.tmqp.requests import (
@@ -42,6 +43,8 @@ _FIXED: dict[type[Request], tuple[type[Message], ...]] = {
 def due_replies(request: Request) -> tuple[type[Message], ...]:
     """Return the kinds of messages that `request` waits for: what its flags ask for, if it has an id."""
     fixed = _FIXED.get(type(request))
+    if isinstance(request, Custom) and request.type == FrameType.PING:
+        return (Pong,)
     if fixed is not None:
         return fixed
     if not isinstance(request, RequestFrame) or not request.id:
@@ -128,7 +131,7 @@ class TmqpClient(TmqpConnection):
     def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         if self._is_greeted:
             message, stop = self.codec.decode_sent(data, at, end, context)
-            if type(message) is Pong and not any(type(request) is Ping for request, _ in self._due):
+            if type(message) is Pong and not any(Pong in due for _, due in self._due):
                 raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, "got a pong although nothing was pinged", at)
             return message, stop
         if not any(type(request) is Protocol for request, _ in self._due):

@@ -18,7 +18,7 @@ from wireproof.protocols.tmqp import TmqpServer
 from wireproof.protocols.tmqp.enums import VERSION
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import ProtocolReply, ServerPing
-from wireproof.protocols.tmqp.requests import Acknowledge, Hello, Produce, Respond, Route, SendDirect
+from wireproof.protocols.tmqp.requests import Acknowledge, Hello, Produce, Protocol, Respond, Route, SendDirect
 from wireproof.reference_server.deadline import Deadline
 from wireproof.reference_server.service import Close, Peer, Write
 from wireproof.reference_server.stream_session import StreamSession
@@ -124,7 +124,8 @@ class TmqpSession(StreamSession[State, TmqpServer]):
                 request = replace(request, id=self.state.new_id(), pending_response=0)
             if self.client is not None and self.state.nodes and isinstance(request, RELAYED):
                 self.relay(request, self.client)
-        elif self.client is None and self._is_ignored:
+        elif not (self.client or isinstance(request, Protocol) or self.state.rules.refuses_without_hello):
+            self._ignore()
             return
         try:
             answer = self._handlers[type(request)](request, self, self.state.clock.monotonic_ns())
@@ -156,9 +157,13 @@ class TmqpSession(StreamSession[State, TmqpServer]):
         if self.state.rules.refuses_without_hello:
             self.finish("expected a hello")
         else:
-            self.answer(self.greeting() if not self._is_ignored else None)
-            self._is_ignored = True
+            self._ignore()
         return False
+
+    def _ignore(self) -> None:
+        """Handle nothing more of who sent another frame first; it gets the eight bytes (E7)."""
+        self.answer(self.greeting() if not self._is_ignored else None)
+        self._is_ignored = True
 
     def is_honest(self, request: RequestFrame) -> bool:
         """Say whether the source is the client's own; another one closes the connection."""

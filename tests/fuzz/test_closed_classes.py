@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 
 from tests.fuzz.planting import plant
+from wireproof.conformance.model.trace import Kind
 from wireproof.fuzz import transport_input
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.store_input import CHANGED_SINCE, KILLED_FIRST, RECORDED, RESTARTED_FIRST, check, described, seeds
+from wireproof.fuzz.invariants.store_invariants import StoreCheck
+from wireproof.fuzz.known_targets import TARGETS
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.seed_replay import replayed_seeds
+from wireproof.fuzz.server_transports import InProcess
+from wireproof.fuzz.store_input import KILLED_FIRST, RECORDED, RESTARTED_FIRST, check, described, setting_of
+from wireproof.fuzz.store_seeds import CHANGED_SINCE, seeds
+from wireproof.fuzz.store_steps import ConnectStep, PartsStep, RequestStep
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
+from wireproof.protocols import Request
+from wireproof.protocols.tmqp import Header
+from wireproof.protocols.tmqp.requests import CreateQueue, Custom, Join, Ping, Produce, Protocol
+from wireproof.reference_server.namechan.state import State as ServerState
 from wireproof.reference_server.namechan.store import Store
 from wireproof.reference_server.stream_session import StreamSession
 from wireproof.reference_server.throttr.record_requests import RecordRequests
+from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import State
 from wireproof.reference_server.tmqp.messaging import Messaging
 from wireproof.reference_server.tmqp.queue_operations import QueueOperations
@@ -99,3 +113,87 @@ def test_a_pull_of_a_client_that_asks_no_more(monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises(InvariantError, match="whole is any pace"):
         check_all(transport_input.check, "tmqp", some)
+
+
+def test_the_second_answer_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model gave up where a queue has no id, and no engine of this process followed a release at all."""
+    some = [one for one in seeds("tmqp") if one[0] & RECORDED and setting_of("tmqp", one) == 1]
+    plant(
+        monkeypatch,
+        QueueOperations,
+        "create_queue",
+        "return state.answer(request, client, ResultCode.OK)",
+        "return None if given is None else state.answer(request, client, ResultCode.OK)",
+    )
+
+    with pytest.raises(InvariantError, match="every push arrives: RESPONSE"):
+        check_all(check, "tmqp", some)
+
+
+def test_strong_messages_that_go_out_before_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server was ended only once it had written what it may write later."""
+    some = [one for one in seeds("namechan") if one[-1] == KILLED_FIRST]
+    plant(monkeypatch, ServerState, "publish", "sync is Sync.ASYNC", "sync is not Sync.WEAK")
+
+    with pytest.raises(InvariantError, match="every push arrives: message"):
+        check_all(check, "namechan", some)
+
+
+def test_a_connection_that_ends_at_the_first_wrong_byte() -> None:
+    """A request that comes in parts was told to the model only once it was whole."""
+    made = "tmqp", "doc", "standard"
+    found = StoreCheck(FuzzContext(*made), InProcess(*made, mutant=None), tolerance_ns=0, shared=False)
+    for name in "ab":
+        found.do(ConnectStep(name))
+
+    wrong = RequestStep("a", (Protocol(version=b"\1" * 8),))
+    found.do(PartsStep(wrong, 3, RequestStep("b", (Protocol(),))))
+
+    assert found.connections == ["b"]
+
+
+@pytest.mark.parametrize("first", [Ping(), Custom(type=9, id=b"a")])
+def test_a_release_answers_nothing_to_who_pings_first(first: Request) -> None:
+    """The reference server answered without the eight bytes."""
+    made = "tmqp", "twino-3.0.0", "standard"
+    found = StoreCheck(FuzzContext(*made), InProcess(*made, mutant=None), tolerance_ns=0, shared=False)
+    found.do(ConnectStep("a"))
+
+    found.do(RequestStep("a", (Protocol(), first, Ping())))
+
+    assert [one.data for one in found.trace if one.kind is Kind.RECEIVED] == [b"TMQP/2.0"]
+
+
+def test_what_a_release_relays_may_have_no_hop_left() -> None:
+    made = "tmqp", "twino-3.0.0", "standard"
+    found = StoreCheck(FuzzContext(*made), InProcess(*made, mutant=None), tolerance_ns=0, shared=False)
+    found.do(ConnectStep("a"))
+    found.do(RequestStep("a", found.model.greeting()))
+    common = {"id": b"q", "pending_response": 1, "target": b"c"}
+    found.do(RequestStep("a", (CreateQueue(**common, headers=(Header(b"Queue-Id", b"1"),)), Join(**common))))
+
+    found.do(RequestStep("a", (Produce(ttl=1, id=b"m", target=b"c", content_type=1),)))
+
+    assert b"m" in found.trace[-1].data
+
+
+def test_what_is_held_after_a_request_of_unknown_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversation with such a request has too few answers for a session to be held."""
+    some = [one for one in transport_input.seeds("throttr") if one[1] & transport_input.JOINED]
+    plant(monkeypatch, ThrottrSession, "_break_off", "self._held.clear()", "pass")
+
+    with pytest.raises(InvariantError, match="whole is any pace"):
+        check_all(transport_input.check, "throttr", some)
+
+
+def test_like_seeds_of_several_profiles_are_not_of_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There was no time for half of the seeds, drawn at random, so that some conversations were never played."""
+    played: list[bytes] = []
+    target = replace(TARGETS["transport"], invariants=lambda name, data: played.append(data), recorded=None)
+    of_one = [one[1:] for one in target.seeds("namechan") if target.setting_of("namechan", one) == 0]
+    number = 1 + max(target.setting_of("namechan", one) for one in target.seeds("namechan"))
+
+    replayed_seeds(target, "namechan", 3, most=len(of_one))
+
+    assert number > 1
+    assert len({one[1:] for one in played}) > 0.95 * len(of_one)

@@ -78,7 +78,7 @@ def test_what_is_persistent_is_replayed_in_the_next_life(is_killed: bool) -> Non
 
         assert RestartStep(is_killed) in found.done
         assert found.connections == ["a"]
-        assert found.transport.now_ns() > before
+        assert (found.transport.now_ns() == before) == is_killed  # nothing of it may be written later
 
 
 @pytest.mark.parametrize("mutant", ["restart-begins-empty", "restart-last-twice", "restart-forgets-queues"])

@@ -8,7 +8,7 @@ from itertools import islice
 
 import pytest
 
-from wireproof.fuzz import store_input
+from wireproof.fuzz import store_input, store_seeds
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.seeded_bugs.function_edits import Edit, applied
 from wireproof.reference_server.psrt import subscriptions
@@ -36,7 +36,7 @@ WRONG = {
 
 
 def drawn(name: str, number: int) -> Iterator[bytes]:
-    known = list(store_input.seeds(name))
+    known = list(store_seeds.seeds(name))
     random.Random(7).shuffle(known)
     return islice(known, number)
 

@@ -11,7 +11,8 @@ import pytest
 from tests.fuzz.planting import plant
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.small_bounds import small_portions
-from wireproof.fuzz.store_input import IS_SMALL, RECORDED, SMALL, check, described, seeds
+from wireproof.fuzz.store_input import IS_SMALL, RECORDED, SMALL, check, described
+from wireproof.fuzz.store_seeds import seeds
 from wireproof.reference_server.namechan import store
 from wireproof.reference_server.namechan.queue import Queue as NamechanQueue
 from wireproof.reference_server.psrt.control_requests import ControlRequests

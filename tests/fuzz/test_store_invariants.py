@@ -14,16 +14,12 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.store_input import (
-    BEFORE_EXPIRY,
-    EXPIRED,
-    LARGE,
-    LONG_AFTER,
     RECORDED,
     SMALL,
     check,
     contexts,
-    seeds,
 )
+from wireproof.fuzz.store_seeds import BEFORE_EXPIRY, EXPIRED, LARGE, LONG_AFTER, seeds
 from wireproof.fuzz.store_steps import (
     AdvanceStep,
     ConnectStep,

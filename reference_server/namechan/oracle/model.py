@@ -106,6 +106,10 @@ class DocumentModel:
         self.passed(at)
         self._gone(self._lines.pop(connection))
 
+    def must_be_kept(self) -> bool:
+        """Return whether all that was settled must be on disk: no queue is Async, none has a turn to be written."""
+        return all(one.must_be_kept for one in self._queues.values() if one.is_persistent)
+
     def restarted(self, at: Window) -> None:
         """Report that the server has ended, once all was written, and was started again on what it kept."""
         self._now = at.until

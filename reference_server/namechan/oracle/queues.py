@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from wireproof.protocols.namechan.enums import Replay
+from wireproof.protocols.namechan.enums import Replay, Sync
 from wireproof.protocols.namechan.requests import Subscribe
 
 __all__ = ["DueMessage", "Membership", "ModelQueue"]
@@ -98,6 +98,12 @@ class ModelQueue:
     """Messages that each subscriber got since subscribers last changed."""
     has_changed: bool = False
     """Subscribers changed in the write that is not settled."""
+
+    @property
+    def must_be_kept(self) -> bool:
+        """Whether each of its messages that is out is on disk (N18), and what went to whom is not written later."""
+        has_turns = not self.is_broadcast and len(self.waiting) < self.last
+        return self.settings[2] != Sync.ASYNC and not has_turns
 
     def clause_of(self, request: Subscribe) -> str:
         """Return the clause by which a Subscribe is accepted."""

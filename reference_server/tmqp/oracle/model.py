@@ -14,7 +14,7 @@ from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.tmqp import Codec
-from wireproof.protocols.tmqp.enums import VERSION, ResultCode
+from wireproof.protocols.tmqp.enums import OLD_VERSION, VERSION, ResultCode
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Notification, Pong, ProtocolReply, Welcome
 from wireproof.protocols.tmqp.requests import Hello, Ping, Protocol, Pull, Terminate
@@ -171,7 +171,8 @@ class DocumentModel:
     def _protocol(self, line: Line, request: Protocol) -> None:
         """Follow the first eight bytes."""
         rules = self._world.rules
-        if line.stage != "new" or (request.version != VERSION and not rules.takes_old_version):
+        spoken = (VERSION, OLD_VERSION) if rules.takes_old_version else (VERSION,)
+        if line.stage != "new" or request.version not in spoken:
             self._end(line, "it did not begin with the eight bytes")
             return
         line.stage, line.owed = "greeted", request.version

@@ -249,8 +249,10 @@ class ModelOperations:
     def _create_queue(self, client: ModelClient, request: RequestFrame) -> None:
         number, channel = number_in(first_header(request, b"queue-id")), self._world.channel(request.target)
         if first_header(request, b"queue-id") is None:
-            self._without_id(client, request)
-            return
+            self._expect_answer(client, request, ResultCode.UNACCEPTABLE, clause=3, always=True)
+            if not self._world.rules.makes_queue_without_id:
+                return
+            number = 0  # what a release does then (E44)
         before = self._world.defaults if channel is None else channel.options
         made = options_of(self._world, self._codec, QueueOptions, before, request)
         if number is None or not is_name(request.target):
@@ -274,11 +276,6 @@ class ModelOperations:
             self._notices.queue(b"QueueCreated", queue)
             self._expect_answer(client, request, ResultCode.OK)
 
-    def _without_id(self, client: ModelClient, request: RequestFrame) -> None:
-        """Expect 406; what a release does then is not followed (E44)."""
-        self._expect_answer(client, request, ResultCode.UNACCEPTABLE, always=True)
-        self._world.is_lost |= self._world.rules.makes_queue_without_id
-
     def _may_have(self, channel: ModelChannel, number: int) -> bool:
         options = channel.options
         limit = int(str(options.get("QueueLimit", 0))) if options.get("AllowMultipleQueues", True) else 1
@@ -294,8 +291,8 @@ class ModelOperations:
             self._expect_missing(client, request, always=by_payload)
             return None
         if not by_payload and first_header(request, b"queue-id") is None and rules.makes_queue_without_id:
-            self._without_id(client, request)
-            return None
+            self._expect_answer(client, request, ResultCode.UNACCEPTABLE, always=True)
+            number = 0  # what a release does then (E44)
         if by_payload and (number is None or not rules.reads_queue_id_header):
             number = int.from_bytes(request.payload[:2], "little") if len(request.payload) > 1 else None
         if number is None:

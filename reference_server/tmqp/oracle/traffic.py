@@ -28,9 +28,9 @@ COPIED = "TMQP-COPY-1"
 FLAGS = ("one_delivery", "high_priority", "pending_response", "pending_ack")
 
 
-def relayed_ttl(request: RequestFrame) -> int:
+def relayed_ttl(world: World, request: RequestFrame) -> int:
     """Return the TTL of what is sent on (E36)."""
-    return max(request.ttl - 1, 1)
+    return max(request.ttl - 1, 1 if world.rules.never_sends_dead_messages else 0)
 
 
 def _id_of(request: RequestFrame) -> Made:
@@ -113,7 +113,12 @@ class Traffic:
         id_ = _id_of(request)
         if not request.id and queue.options["UseMessageId"]:
             id_, request = Made(taken=self._world.ids), replace(request, pending_response=0)
-        self._taken(client, request, queue, Item(request, id_, client, is_asked, relayed_ttl(request), self._world.now))
+        self._taken(
+            client,
+            request,
+            queue,
+            Item(request, id_, client, is_asked, relayed_ttl(self._world, request), self._world.now),
+        )
 
     def _taken(self, client: ModelClient, request: RequestFrame, queue: ModelQueue, item: Item) -> None:
         """Let a queue take a message, or refuse it as its delivery says."""
@@ -258,7 +263,7 @@ class Traffic:
             "headers": Headers(headers, exact=self._world.is_strict),
         }
         if self._world.is_strict:
-            fields["ttl"] = relayed_ttl(request)
+            fields["ttl"] = relayed_ttl(self._world, request)
         shape = Shape(Confirmation, fields)
         certain = not item.is_copy
         self._world.expect(
@@ -281,7 +286,7 @@ class Traffic:
     ) -> None:
         """Expect that clients get what a client sent."""
         fields = {name: value for name, value in asdict(request).items() if name in kind.__struct_fields__}
-        fields |= {"source": client.id, "ttl": relayed_ttl(request)}
+        fields |= {"source": client.id, "ttl": relayed_ttl(self._world, request)}
         fields["headers"] = Headers([(one.name, one.value) for one in request.headers], exact=self._world.is_strict)
         if not self._world.is_strict:
             for name in ("ttl", *(() if kind is DirectMessage else FLAGS)):

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from wireproof.fuzz import store_input
+from wireproof.fuzz import store_input, store_seeds
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
@@ -73,7 +73,7 @@ def inputs(seed: int) -> chain[bytes]:
     """Return the kept inputs, then drawn ones without end."""
     source = Random(seed)
     drawn = (bytes([source.randrange(2)]) + source.randbytes(source.choice((60, 200, 400))) for _ in iter(int, 1))
-    return chain(store_input.seeds("namechan"), drawn)
+    return chain(store_seeds.seeds("namechan"), drawn)
 
 
 def test_the_reference_agrees_in_what_is_drawn() -> None:

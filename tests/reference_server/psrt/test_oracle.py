@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from wireproof.conformance.model.trace import Kind
-from wireproof.fuzz import store_input
+from wireproof.fuzz import store_input, store_seeds
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
@@ -131,7 +131,7 @@ def test_the_message_of_a_replication_goes_to_its_topic() -> None:
 
 @pytest.mark.parametrize("profile", ["1", "psrtd-0.3"])
 def test_the_correct_server_agrees_with_conversations_and_drawn_requests(profile: str) -> None:
-    known = [one for one in store_input.seeds("psrt") if store_input.contexts("psrt")[one[0] & 1].profile == profile]
+    known = [one for one in store_seeds.seeds("psrt") if store_input.contexts("psrt")[one[0] & 1].profile == profile]
 
     for data in Random(3).sample(known, 40):
         store_input.check("psrt", data)

@@ -1,0 +1,108 @@
+"""The seeds of the store's fuzz target: conversations and exchanges of the vectors, and random bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from msgspec.structs import replace
+
+from wireproof.conformance.run.reference_target import keeps_anything
+from wireproof.fuzz.conversation_steps import conversation_steps
+from wireproof.fuzz.decisions import WAITS
+from wireproof.fuzz.drawn_requests import rows_of
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.seeds import exchanges
+from wireproof.fuzz.store_input import (
+    CHANGED,
+    KILLED_FIRST,
+    OTHER_CASE,
+    RECORDED,
+    SMALL,
+    UNTIL_DUE,
+    WAIT,
+    contexts,
+)
+from wireproof.fuzz.store_steps import RequestStep, Step
+from wireproof.protocols import Request
+
+__all__ = ["BEFORE_EXPIRY", "CHANGED_SINCE", "EXPIRED", "LARGE", "LONG_AFTER", "seeds"]
+
+SEED_SIZE, DRAWN_SEEDS = 400, 300
+CHANGED_PLACES = frozenset({1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67})
+"""The occurrences of a request, over all conversations, in which each of its fields is changed."""
+EXPIRED, CHANGED_SINCE = bytes([UNTIL_DUE | 1 << 3, 1]), bytes([UNTIL_DUE, 2])
+"""Waits for the second of the instants ahead, which is the first expiry, and for a nanosecond after the first one."""
+BEFORE_EXPIRY, NEXT_INSTANT = bytes([UNTIL_DUE | 1 << 3, 0]), bytes([UNTIL_DUE, 1])
+"""Waits until a nanosecond before the first expiry, and for the first instant ahead."""
+LARGE, LARGE_TIMES = 200, 16
+"""Bytes of a long value, which fit into any width, and how often it is sent."""
+LONG_AFTER = bytes([WAIT, WAITS.index(61_000_000_000)]) * 2
+"""Waits for more than two minutes."""
+SOON = WAITS.index(250_000_000)
+
+
+def seeds(name: str) -> Iterator[bytes]:
+    """Yield every exchange of the vectors as an input, sent on two connections in turn.
+
+    Where bytes draw requests: inputs of random bytes, the same ones each time.
+    """
+    for number, context in enumerate(contexts(name)):
+        changed = Counter[object]()
+        for at, steps in enumerate(conversation_steps(context.name, context.profile, context.variant)):
+            head = bytes([RECORDED | number | _small(at + number)]) + at.to_bytes(2, "little")
+            yield head
+            if any(rows_of(one) for step in steps[1:] if isinstance(step, RequestStep) for one in step.requests):
+                yield head + bytes([0, *[OTHER_CASE] * (len(steps) - 1)])
+            if keeps_anything(name):  # before the last step, and with room for more after it
+                yield head + bytes(len(steps) - 1) + bytes([KILLED_FIRST - at % 2])
+            if (at + number) % len(contexts(name)) == 0:
+                yield from _changed(context, head, steps, changed)
+        if context.by_state:
+            source = Random(f"store {name} {number}")
+            drawn = (bytes([number | _small(at)]) + source.randbytes(SEED_SIZE) for at in range(DRAWN_SEEDS))
+            yield from drawn
+            continue
+        for at, one in enumerate(exchanges(name, context.profile, context.variant)):
+            written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
+            asked = b"".join(written)
+            yield bytes([number | _small(at + number)]) + asked
+            if written:
+                yield bytes([number]) + asked + _again(at, written)
+            if written and at % 8 == 1:  # more than a server with low limits lets wait, though nothing waits
+                yield bytes([number | SMALL]) + asked + (written[-1][:1] + _large(context, one.asked[-1])) * LARGE_TIMES
+
+
+def _again(number: int, written: Sequence[bytes]) -> bytes:
+    """Return when an exchange, or its last request, is sent again, and when once more."""
+    asked, last = b"".join(written), written[-1]
+    ways = (
+        b"".join(one * 2 for one in written) + LONG_AFTER + asked,  # each request twice, and all after minutes
+        EXPIRED + asked + bytes([WAIT, SOON]) + asked,  # at the expiry, which has not been noticed yet, and soon after
+        BEFORE_EXPIRY + last + NEXT_INSTANT + last,  # a nanosecond before the expiry, and at it
+        asked + CHANGED_SINCE + asked + CHANGED_SINCE + asked,  # before what is shown changes, and right after it
+    )
+    return LONG_AFTER + last if number % 2 else ways[number // 2 % len(ways)]  # after minutes without a request
+
+
+def _large(context: FuzzContext, request: Request) -> bytes:
+    """Return a request whose last field of any bytes is long, if it has one."""
+    names = context.blobs(request)
+    return context.encode(replace(request, **{names[-1]: b"l" * LARGE}) if names else request)
+
+
+def _small(number: int) -> int:
+    """Return the bit of a server with low limits for every other seed."""
+    return SMALL * (number & 1)
+
+
+def _changed(context: FuzzContext, head: bytes, steps: Sequence[Step], known: Counter[object]) -> Iterator[bytes]:
+    """Yield a conversation with one field of one request changed, for requests and fields of which few are `known`."""
+    source = Random(f"changed {head.hex()}")
+    for at, step in enumerate(steps):
+        for which, request in enumerate(step.requests if isinstance(step, RequestStep) else ()):
+            for field in range(len(context.symbols.codec.layout(type(request)).fields)):
+                known[type(request), field] += 1
+                if known[type(request), field] in CHANGED_PLACES and which < 256:
+                    yield head + bytes(at) + bytes([CHANGED, which, field]) + source.randbytes(2)
