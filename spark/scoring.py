@@ -50,8 +50,11 @@ def scores(aggregates: Aggregates) -> list[Score]:
     planted = lake.session.read.parquet(lake.storage.uri("planted")).select(
         F.format_string("maker-%03d", F.col("i")).alias("implementation"), "c", "fate", "since", "until"
     )
-    stats = aggregates.table("case_stats")
-    columns = columns_of(lake.runs()).cache()
+    return scored(planted, aggregates.table("case_stats"), columns_of(lake.runs()).cache())
+
+
+def scored(planted: DataFrame, stats: DataFrame, columns: DataFrame) -> list[Score]:
+    """Return the scores of flaky cases, regressions and fixes from CASE_STATS and `columns_of`."""
     named = stats.join(columns, on="column_id").withColumn("c", F.regexp_extract("case", r"(\d+)$", 1).cast("int"))
     seen = named.join(
         planted.select("implementation", "c").distinct(), on=["implementation", "c"], how="left_semi"

@@ -19,6 +19,14 @@ CLASSES: Final = ("once", "steady", "broken", "changed", "transient", "flaky")
 """Played once; always passed; never passed; changed once and stayed; differed a single time; went to and fro."""
 SAME_LINE: Final = ("protocol", "profile", "variant", "role", "implementation", "case")
 """What the versions of an implementation are compared within."""
+EVERY_VARIANT: Final = ("protocol", "profile", "role", "implementation", "case")
+"""The same, of all variants together."""
+MIXED: Final = -1
+"""State of a case in a version in which some runs pass."""
+FEWEST_RUNS: Final = 2
+"""Runs that a sure change needs on either side: one alone may be an accident."""
+MOST_TURNS: Final = 2
+"""Changes of a case over all versions, one of which is sure: a regression and its fix."""
 
 
 def wilson(passes: Column, runs: Column) -> tuple[Column, Column]:
@@ -85,7 +93,7 @@ def flaky_cases(stats: DataFrame, columns: DataFrame) -> DataFrame:
     A flip between two versions is a change of the code, and is left out: only runs of one column are compared.
     """
     named = stats.join(columns.select("column_id", *COLUMN_KEY), on="column_id")
-    pooled = named.groupBy("protocol", "profile", "role", "implementation", "case").agg(
+    pooled = named.groupBy(*EVERY_VARIANT).agg(
         F.sum("runs").alias("runs"),
         F.sum("passes").alias("passes"),
         F.sum("flips").alias("flips"),
@@ -107,7 +115,7 @@ def _goes_to_and_fro(flips: Column, rare: Column, returning: Column) -> Column:
 
 def _is_flaky() -> Column:
     """Say of a row of CASE_STATS whether the case goes to and fro in any version and variant of its implementation."""
-    every = Window.partitionBy("protocol", "profile", "role", "implementation", "case")
+    every = Window.partitionBy(*EVERY_VARIANT)
     rare = F.when(F.col("flips") > 0, F.least("passes", F.col("runs") - F.col("passes"))).otherwise(0)
     sums = (F.sum(one).over(every) for one in (F.col("flips"), rare, (F.col("flips") > 1).cast("int")))
     return _goes_to_and_fro(*sums)
@@ -116,21 +124,25 @@ def _is_flaky() -> Column:
 def version_changes(stats: DataFrame, columns: DataFrame) -> DataFrame:
     """Return what passed in one version and not in the next one that was tested (`regression`), or became good (`fix`).
 
-    `sure`: no run of either version says otherwise, and the case goes to and fro in no version: of a flaky one two
-    runs that fail and two that pass are chance.
+    `sure`: no run of either version says otherwise, the case goes to and fro in no version, and its streaks are
+    clear (`_is_clear`), of the variants together or of this one.
     """
     named = stats.join(
         columns.select("column_id", "version_order", "first_run", *COLUMN_KEY), on="column_id"
     ).withColumnRenamed("implementation_version", "to_version")
     marked = named.withColumn("flaky", _is_flaky())
+    streaks = _with_streaks(_with_streaks(marked, "all", *EVERY_VARIANT), "own", *SAME_LINE)
     in_order = Window.partitionBy(*SAME_LINE).orderBy("version_order", "first_run", "to_version")
-    before = F.lag(F.struct("to_version", "last_ok", "runs", "passes", "flips")).over(in_order)
-    chained = marked.withColumn("before", before).where(
+    seen = ("to_version", "last_ok", "runs", "passes", "flips", "all_state", "all_streak", "own_streak")
+    before = F.lag(F.struct(*seen)).over(in_order)
+    chained = streaks.withColumn("before", before).where(
         F.col("before").isNotNull() & (F.col("before.last_ok") != F.col("last_ok"))
     )
     one_way = (F.col("passes") == F.col("runs") * F.col("last_ok")) & (
         F.col("before.passes") == F.col("before.runs") * F.col("before.last_ok")
     )
+    agreed = (F.col("all_state") == F.col("last_ok")) & (F.col("before.all_state") == F.col("before.last_ok"))
+    clear = (agreed & _is_clear("all")) | _is_clear("own")
     return chained.select(
         *SAME_LINE,
         F.col("before.to_version").alias("from_version"),
@@ -138,10 +150,38 @@ def version_changes(stats: DataFrame, columns: DataFrame) -> DataFrame:
         F.when(F.col("last_ok") == 0, "regression").otherwise("fix").alias("kind"),
         F.col("before.runs").alias("runs_from"),
         F.col("runs").alias("runs_to"),
-        (one_way & ~F.col("flaky")).alias("sure"),
+        (one_way & ~F.col("flaky") & clear).alias("sure"),
         F.col("first_day").alias("since"),
         "column_id",
     )
+
+
+def _with_streaks(named: DataFrame, prefix: str, *line: str) -> DataFrame:
+    """Add the `state` of a case in each version of a `line` (1 each run passed, 0 none did, else MIXED), how many runs
+    the `streak` of neighbouring versions with that state has, and how often the state `turns`; each with `prefix`.
+    """
+    version = Window.partitionBy(*line, "version_order", "to_version")
+    runs, passes = F.sum("runs").over(version), F.sum("passes").over(version)
+    state = F.when(passes == runs, 1).when(passes == 0, 0).otherwise(MIXED)
+    in_order = Window.partitionBy(*line).orderBy("version_order", "to_version", "column_id")
+    names = {name: f"{prefix}_{name}" for name in ("state", "streak", "turns")}
+    turned = named.withColumn(names["state"], state).withColumn(
+        "turn", F.coalesce((F.lag(names["state"]).over(in_order) != F.col(names["state"])).cast("int"), F.lit(0))
+    )
+    numbered = turned.withColumn("place", F.sum("turn").over(in_order.rowsBetween(Window.unboundedPreceding, 0)))
+    streak = F.sum("runs").over(Window.partitionBy(*line, "place"))
+    turns = F.max("place").over(Window.partitionBy(*line))
+    return numbered.withColumns({names["streak"]: streak, names["turns"]: turns}).drop("turn", "place")
+
+
+def _is_clear(prefix: str) -> Column:
+    """Say whether the streaks before and after a change have intervals apart and two runs each, and the case turned
+    MOST_TURNS times at most: of a case that passes by chance, two runs that fail after two that pass are not rare.
+    """
+    after, earlier = F.col(f"{prefix}_streak"), F.col(f"before.{prefix}_streak")
+    several = (after >= FEWEST_RUNS) & (earlier >= FEWEST_RUNS)
+    (_, failing), (passing, _) = wilson(F.lit(0), after), wilson(earlier, earlier)
+    return several & (passing > failing) & (F.col(f"{prefix}_turns") <= MOST_TURNS)
 
 
 def date_changes(days: DataFrame, earlier: str, later: str) -> DataFrame:

@@ -44,8 +44,8 @@ def play(who: str, version: str, day: int, case: str, verdict: str) -> dict[str,
 @pytest.fixture(scope="module")
 def aggregates(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Aggregates:
     """alpha loses B in 1.1, beta passes all, gamma goes to and fro in A."""
-    records = [play("alpha", "1.0", day, case, "pass") for day in (1, 2) for case in "AB"]
-    records += [play("alpha", "1.1", 5, "A", "pass"), play("alpha", "1.1", 5, "B", "fail")]
+    records = [play("alpha", "1.0", day, case, "pass") for day in range(1, 6) for case in "AB"]
+    records += [play("alpha", "1.1", day, *one) for day in (5, 6, 7) for one in (("A", "pass"), ("B", "fail"))]
     records += [play("beta", "2.0", 3, case, "pass") for case in "AB"]
     records += [play("gamma", "3", day, "A", ("pass", "fail")[day % 2]) for day in range(1, 7)]
     lake = commit_runs(spark, tmp_path_factory.mktemp("queries") / "lake", records)

@@ -9,9 +9,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
-from wireproof.spark import statistics
+from wireproof.spark import made_up, statistics
+from wireproof.spark.generate import Plan
 from wireproof.spark.lake.folding import CASE_DAYS, CASE_STATS, bucketed, case_days, case_stats
 from wireproof.spark.lake.tables import KILLS, PASS_RANK, RECORDS
+from wireproof.spark.scoring import scored
+from wireproof.spark.session import CODE, QUICK_QUERIES, compile_queries, kept
 
 pytestmark = pytest.mark.spark
 
@@ -21,6 +24,11 @@ VERSIONS = ("1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.2.0", "1.10.0", "unknown")
 
 def history(spark: SparkSession, plays: dict[int, str], case: str = "A") -> DataFrame:
     """CASE_STATS of columns that played a case once a day: P passed, F failed."""
+    return histories(spark, {case: plays})
+
+
+def histories(spark: SparkSession, cases: dict[str, dict[int, str]]) -> DataFrame:
+    """CASE_STATS of several cases."""
     start = datetime.datetime(2026, 1, 1, 10)
     rows: list[dict[str, Any]] = [
         {
@@ -32,6 +40,7 @@ def history(spark: SparkSession, plays: dict[int, str], case: str = "A") -> Data
             "case_rank": PASS_RANK if verdict == "P" else FAIL_RANK,
             "counts": True,
         }
+        for case, plays in cases.items()
         for column, verdicts in plays.items()
         for number, verdict in enumerate(verdicts)
     ]
@@ -69,21 +78,81 @@ def test_versions_sort_by_their_numbers(spark: SparkSession) -> None:
     assert [row["implementation_version"] for row in newest] == ["1.10.0"]
 
 
+SHOWN = ("case", "from_version", "to_version", "kind", "sure")
+
+
 def test_a_change_between_versions_is_sure_only_where_no_run_says_otherwise(spark: SparkSession) -> None:
-    stats = history(spark, {1: "PP", 2: "FF", 3: "PFPF", 4: "PP"}).unionByName(
-        history(spark, {1: "PP", 2: "FF", 3: "FF", 4: "FP"}, case="B")
+    stats = history(spark, {1: "PPPP", 2: "FF", 3: "PFPF", 4: "PP"}).unionByName(
+        history(spark, {1: "PPPP", 2: "FF", 3: "FF", 4: "FP"}, case="B")
     )
     named = columns(spark, {1: "1.0", 2: "1.9", 3: "1.10", 4: "1.11"})
     changes = statistics.version_changes(stats, named).orderBy("to_version").collect()
-    shown = ("case", "from_version", "to_version", "kind", "sure")
-    assert sorted(tuple(row[name] for name in shown) for row in changes) == [
+    assert sorted(tuple(row[name] for name in SHOWN) for row in changes) == [
         ("A", "1.0", "1.9", "regression", False),  # of a flaky case it is chance
         ("A", "1.10", "1.11", "fix", False),
         ("B", "1.0", "1.9", "regression", True),
         ("B", "1.10", "1.11", "fix", False),
     ]
     flaky = statistics.flaky_cases(stats, named).collect()
-    assert [(row["implementation"], row["case"], row["flips"], row["runs"]) for row in flaky] == [("alpha", "A", 3, 10)]
+    assert [(row["implementation"], row["case"], row["flips"], row["runs"]) for row in flaky] == [("alpha", "A", 3, 12)]
+
+
+def test_a_change_is_sure_where_chance_would_not_do_it(spark: SparkSession) -> None:
+    expected = {  # what each version did, of one variant or of two; the last change of the first is sure
+        (("P", "F"),): False,
+        (("PP", "FF"),): False,  # a case that passes by chance does this, too
+        (("PPPP", "FFFF"),): True,
+        (("PPPPPPPP", "FF"),): True,
+        (("P" * 30, "F"),): False,  # a single run may be an accident
+        (("PP", "FF"), ("PP", "FF")): True,  # both variants say so
+        (("PP", "FF"), ("PP", "FP")): False,
+        (("PPPP", "FFFF"), ("PPPP", "PPPP")): True,  # it is of one variant alone
+        (("PP", "PP", "FF", "FF"),): True,  # neighbouring versions say the same
+        (("P", "F", "P", "F", "PPPP", "FFFF"),): False,  # it turns too often for changes of the code
+    }
+    stats = histories(
+        spark,
+        {
+            str(case): {
+                10 * variant + version: runs for variant, of in enumerate(case) for version, runs in enumerate(of)
+            }
+            for case in expected
+        },
+    )
+    named = columns(spark, {number: f"1.{number % 10}" for number in (*range(6), 10, 11)})
+    named = named.withColumn("variant", F.when(F.col("column_id") < 10, "v").otherwise("w"))
+    changes = statistics.version_changes(stats, named).where("variant = 'v'").orderBy("case", "to_version").collect()
+    assert {row["case"]: row["sure"] for row in changes} == {str(case): sure for case, sure in expected.items()}
+    assert [row["case"] for row in changes if row["sure"]] == sorted(str(case) for case in expected if expected[case])
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    ("plan", "recall"),
+    [
+        (Plan(seed=1, runs=1010, implementations=10), (0.99, 0.99)),
+        (Plan(seed=1, runs=600, implementations=40), (0.7, 0.4)),
+        (Plan(seed=2, runs=400, implementations=60), (0.2, 0)),
+    ],
+    ids=["many runs", "two runs", "one run"],
+)
+def test_what_is_sure_was_planted(spark: SparkSession, plan: Plan, recall: tuple[float, float]) -> None:
+    """`ids` say how many runs a column has; of what differs with few a sixth is chance. The scores are printed."""
+    compile_queries(spark)
+    try:
+        runs = kept(made_up.made_up_runs(spark, plan))
+        plays = made_up.made_up_records(runs, plan).where("counts")
+        stats, named = kept(case_stats(case_days(bucketed(plays, 1)))), kept(statistics.columns_of(runs))
+        planted = made_up.planted(spark, plan).withColumn("implementation", F.format_string("maker-%03d", "i"))
+        flaky, *changes = scored(kept(planted), stats, named)
+    finally:
+        for name in CODE:
+            spark.conf.set(name, QUICK_QUERIES[name])
+    for one in (flaky, *changes):
+        print(one.row())
+        assert one.precision >= 0.99
+    assert all(one.recall >= share for one, share in zip(changes, recall, strict=True))
 
 
 def test_a_change_between_dates_compares_the_last_run_before_each(spark: SparkSession) -> None:

@@ -112,7 +112,7 @@ wireproof.pages.changes = async (main) => {
   };
   main.replaceChildren(
     el("h1", {}, "What changed since ", el("span", { class: "day" }, found.since)),
-    el("p", { class: "soft" }, "A change is sure where every run of both versions says the same; a case that goes to and fro is not.", found.rows.length >= found.most ? ` Only the first ${found.most} are listed.` : ""),
+    el("p", { class: "soft" }, "A change is sure where every run of both versions says the same, of neighbouring versions and all variants together so many do that it is not chance, and the case does not go to and fro.", found.rows.length >= found.most ? ` Only the first ${found.most} are listed.` : ""),
     el("div", { class: "controls" },
       choice("What", [["", "both"], ["regression", "regressions"], ["fix", "fixes"]], "", (value) => { state.kind = value; draw(); }),
       choice("Which", [["sure", "sure ones"], ["all", "all"]], "sure", (value) => { state.sure = value; draw(); }),
@@ -192,7 +192,7 @@ wireproof.pages.implementation = async (main, query) => {
     ...(causes.length ? causes.map(cause) : [el("p", {}, "Nothing in its newest versions.")]),
     el("h2", {}, "Two versions compared"), compare(versions, failing),
     el("h2", {}, `Regressions and fixes: ${found.changes ? found.changes.number : 0}`),
-    changes.length ? table(["since", "what", "versions", "profile, variant", "case", ""], changes.map((row) => [row.since, el("span", { class: `verdict ${row.kind === "fix" ? "p" : "f"}` }, row.kind), `${row.from_version} → ${row.to_version}`, `${row.profile} ${row.variant}`, el("span", { class: "mono" }, row.case), row.sure ? "" : "not sure: its runs differ"])) : el("p", {}, "None between its versions."),
+    changes.length ? table(["since", "what", "versions", "profile, variant", "case", ""], changes.map((row) => [row.since, el("span", { class: `verdict ${row.kind === "fix" ? "p" : "f"}` }, row.kind), `${row.from_version} → ${row.to_version}`, `${row.profile} ${row.variant}`, el("span", { class: "mono" }, row.case), row.sure ? "" : "not sure: few runs, or they differ"])) : el("p", {}, "None between its versions."),
     el("h2", {}, `Cases that go to and fro: ${flaky.length}`),
     flaky.length ? table(["case", "profile", "passed", "95 % interval", "flips"], flaky.map((row) => [el("span", { class: "mono" }, row.case), row.profile, `${row.passes} of ${row.runs} runs`, `${percent(row.low)} to ${percent(row.high)}`, row.flips])) : el("p", {}, "None that its runs show."));
 };
