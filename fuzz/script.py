@@ -6,8 +6,10 @@ A script is a tuple of the player's actions. A driver plays it on sockets or in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -159,7 +161,7 @@ def performing(
             continue
         if substitution is not None and isinstance(action, Write):
             substitution.follow(trace)
-            action = replace(action, data=substitution.substituted(action.data))
+            action = msgspec.structs.replace(action, data=substitution.substituted(action.data))
         if patience is not None and isinstance(action, Read):
             action = Read(action.connection, patience(action))
         answer = yield action

@@ -52,8 +52,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.connection import Connection, ReplyReader
@@ -65,8 +66,7 @@ from wireproof.protocols.states import Role
 __all__ = ["Direction", "Dissection", "Frame"]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """One message, and where and when it crossed."""
 
     sender: Role

@@ -48,6 +48,7 @@ from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunFolder
 from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.collector import collecting_seldom
 from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
@@ -185,7 +186,8 @@ class _Test:
                 for one in earlier:
                     folder.add(one)
             try:
-                self._play(plan, verdicts)
+                with collecting_seldom():
+                    self._play(plan, verdicts)
             except KeyboardInterrupt:
                 with signals_ignored():
                     return self._interrupted(len(done) + len(plan.cases), run, [*earlier, *verdicts.finish()], folder)

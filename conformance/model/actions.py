@@ -5,14 +5,14 @@ A driver (sockets, simulation, replay of a trace) performs each action and answe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from wireproof.conformance.model.trace import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(msgspec.Struct, frozen=True, gc=False):
     """Connect under a name."""
 
     connection: str
@@ -25,8 +25,7 @@ class Open:
     """The name of the target's listener, where it is not the usual one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True, gc=False):
     """Send these bytes; where datagrams are spoken they are one."""
 
     connection: str
@@ -37,16 +36,14 @@ class Write:
     """Our side ends right after them: its end is in one segment with the last of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True, gc=False):
     """Wait until anything comes, at most `timeout` seconds; of datagrams, one."""
 
     connection: str
     timeout: float
 
 
-@dataclass(frozen=True, slots=True)
-class Shut:
+class Shut(msgspec.Struct, frozen=True, gc=False):
     """End the connection: its sending side only, wholly, or by a reset."""
 
     connection: str
@@ -54,28 +51,24 @@ class Shut:
     """`half`, `close` or `reset`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Secure:
+class Secure(msgspec.Struct, frozen=True, gc=False):
     """Begin TLS and finish the handshake; what is written and read after it is inside."""
 
     connection: str
     timeout: float
 
 
-@dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(msgspec.Struct, frozen=True, gc=False):
     """Let `seconds` pass."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReadUsage:
+class ReadUsage(msgspec.Struct, frozen=True, gc=False):
     """Say what the target's process takes now: a JSON object of figures, or nothing where it is not ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class LimitDescriptors(ReadUsage):
+class LimitDescriptors(ReadUsage, frozen=True, gc=False):
     """Let the process open `spare` descriptors more than it has now, None: as many as before; then as `ReadUsage`."""
 
     spare: int | None
@@ -84,8 +77,7 @@ class LimitDescriptors(ReadUsage):
 Action = Open | Write | Read | Shut | Secure | Sleep | ReadUsage
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What became of an action: the kind of event, its bytes, and the time since the case began, in seconds."""
 
     kind: Kind

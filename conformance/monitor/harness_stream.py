@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
-from weakref import WeakMethod
+from weakref import ref
 
 from wireproof.conformance.model.intended import Intended, IntendedFrame
 from wireproof.conformance.model.violation import MISREAD, NOT_INTENDED
@@ -44,11 +44,11 @@ def _counts_by(stream: HarnessStream) -> Callable[[Frame], bool]:
 
     Otherwise all that crossed would stay until the collector of cycles looks for it, which it does seldom.
     """
-    counts = WeakMethod(stream.counts)
+    there = ref(stream)
 
     def counts_there(frame: Frame) -> bool:
-        there = counts()
-        return there is not None and there(frame)
+        stream = there()
+        return stream is not None and stream.counts(frame)
 
     return counts_there
 

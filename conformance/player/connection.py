@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import takewhile
+from types import TracebackType
 
 from wireproof.conformance.model.actions import Open
 from wireproof.conformance.model.intended import Intended, IntendedFrame
@@ -16,6 +18,25 @@ from wireproof.conformance.suite.field_boundaries import BoundaryReader
 from wireproof.conformance.suite.pattern_types import MessagePattern
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import ErrorCode, LocalProtocolError, RemoteProtocolError
+
+
+class _NeededOpen:
+    """See `CaseConnection.needed_open`; a class, since every message that is sent goes through it."""
+
+    __slots__ = ("_line",)
+
+    def __init__(self, line: CaseConnection) -> None:
+        self._line = line
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, LocalProtocolError) and self._line.ended is not None:
+            detail = f"the target closed the connection ({self._line.ended})"
+            raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0) from error
 
 
 class CaseConnection:
@@ -32,8 +53,7 @@ class CaseConnection:
         self._unsegmented = symbols.codec.profile.unsegmented
         if not first:
             self._unsegmented |= {type(one) for one in self.link.handshake()}
-        self.boundary_reader = BoundaryReader(self.link, symbols.codec)
-        """Reads what is sent; used where the delivery changes it."""
+        self._codec_of_case = symbols.codec
         self.received = bytearray()
         self.ended: Kind | None = None
         """How the target ended it."""
@@ -48,6 +68,11 @@ class CaseConnection:
         """How many of the bytes received were seen to be pushes after what was asked for."""
         self.by_hand = False
         """Bytes were sent as the case writes them, which may ask for more than it says."""
+
+    @cached_property
+    def boundary_reader(self) -> BoundaryReader:
+        """Reads what is sent; used where the delivery changes it."""
+        return BoundaryReader(self.link, self._codec_of_case)
 
     @property
     def is_stream(self) -> bool:
@@ -84,16 +109,9 @@ class CaseConnection:
         """Say whether an event is a push that may come at any time, and nobody waits for it."""
         return isinstance(event, self.link.anytime) and event.NAME not in self._awaited
 
-    @contextmanager
-    def needed_open(self) -> Iterator[None]:
+    def needed_open(self) -> _NeededOpen:
         """Raise `Stopped` where the codec refuses to go on because the target closed the connection.
 
         `LocalProtocolError` leaves as it is where the target did not.
         """
-        try:
-            yield
-        except LocalProtocolError as error:
-            if self.ended is None:
-                raise
-            detail = f"the target closed the connection ({self.ended})"
-            raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0) from error
+        return _NeededOpen(self)

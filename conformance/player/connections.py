@@ -38,11 +38,12 @@ from wireproof.conformance.model.wording import describe, wording
 from wireproof.conformance.player.byte_allowance import MOST, ByteAllowance
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.document_model import DocumentJudge
-from wireproof.conformance.suite.case_traits import message_patterns
+from wireproof.conformance.suite.case_traits import message_patterns, names_in
 from wireproof.conformance.suite.pattern_types import Pattern
 from wireproof.conformance.suite.segmentation import Carrier, Segmentation
 from wireproof.conformance.suite.steps import NOTHING
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.values import MessageItem
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
 from wireproof.reference_server.model import Window
@@ -85,7 +86,9 @@ class CaseConnections:
         self.asleep = False
         """The case lets time pass at the moment."""
         self.asked: set[str] = set()
-        """Names of the requests sent, and PUSH where a push was expected: the groups of clauses that a case uses."""
+        """Names of the requests sent, and PUSH where a push was expected."""
+        self.sent: dict[int, tuple[MessageItem, ...]] = {}
+        """Id of what a step sends -> that, once however often it is repeated."""
         self.reply_to = self.field = ""
         """The request whose reply is being judged, and the field that differs."""
         self.carrier = Carrier(segmentation, crc32(symbols.case.encode()))
@@ -109,6 +112,10 @@ class CaseConnections:
         link = action.link if isinstance(action, Open) else ""
         self.trace.append(TraceEvent(at_us, connection, answer.kind, shown, link))
         return answer
+
+    def groups(self) -> frozenset[str]:
+        """Return the groups of clauses that the case has used: `asked`, and what was inside the messages sent."""
+        return frozenset(self.asked.union(*map(names_in, self.sent.values())))
 
     @property
     def now_ns(self) -> int:

@@ -37,7 +37,13 @@ from wireproof.conformance.player.modelled import allowed, judge_of, settle_all,
 from wireproof.conformance.player.silence import longest_silence
 from wireproof.conformance.player.surplus import nothing_left
 from wireproof.conformance.player.verbs import play_step
-from wireproof.conformance.suite.case_traits import last_request, leaves_unread, parameters_in, reads_tables
+from wireproof.conformance.suite.case_traits import (
+    has_choices,
+    last_request,
+    leaves_unread,
+    parameters_in,
+    reads_tables,
+)
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.declared import ending_silent
 from wireproof.conformance.suite.segmentation import Segmentation
@@ -99,7 +105,7 @@ class Player:
     def _outcome(self) -> ActionGenerator[Outcome]:
         talk = self.talk
         try:
-            steps = talk.symbols.here(self.case.steps)
+            steps = talk.symbols.here(self.case.steps) if has_choices(self.case.steps) else self.case.steps
             if self.case.modelled:
                 talk.judge = judge_of(talk.symbols)
             last = last_request(steps)
@@ -150,6 +156,6 @@ class Player:
             verdict = Verdict.UNTESTABLE
         elif verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
             guilty = Guilty.NOBODY
-        place = FailurePlace(talk.reply_to, talk.field, frozenset(talk.asked))
+        place = FailurePlace(talk.reply_to, talk.field, talk.groups())
         found = (verdict, talk.trace, guilty, talk.clause, self.step, stop.byte, stop.expected, got)
         return Outcome(*found, place=place, extra=dict(talk.extra))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
-from wireproof.conformance.suite.case_traits import parts
 from wireproof.conformance.suite.symbols import SymbolError
 from wireproof.conformance.suite.values import (
     Hex,
@@ -54,7 +53,7 @@ def send(talk: CaseConnections, items: tuple[MessageItem, ...], on: str) -> Acti
     line = yield from talk.line(on)
     frames = talk.noops_before(line)
     before = len(frames)
-    talk.asked.update(one.name for one in parts(items) if isinstance(one, SymbolicMessage))
+    talk.sent[id(items)] = items
     for values, item in _messages(talk, items):
         talk.symbols.variables.update(values)
         match item:

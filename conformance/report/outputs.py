@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import TextIO
 from xml.etree import ElementTree
 
+import msgspec
+
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
 from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.report.bundle import write_bundles
@@ -122,8 +124,15 @@ def _lines_to(path: Path) -> TextIO:
 
 def _write(file: TextIO, record: Record) -> None:
     with reporting_file_errors(file.name):
-        file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+        file.write(f"{_line(record)}\n")
         file.flush()
+
+
+def _line(record: Record) -> str:
+    try:
+        return msgspec.json.encode(record).decode()
+    except UnicodeEncodeError:  # a part of a surrogate pair, which is written escaped
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
 @contextmanager

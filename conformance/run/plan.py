@@ -214,7 +214,7 @@ class Plan:
 
     def asks_for_tables(self, case: Case) -> bool:
         """Say whether a case asks for a table of all that the target holds (`tables` of the probe)."""
-        return not self._tables.isdisjoint(sent_by(case))
+        return bool(self._tables) and not self._tables.isdisjoint(sent_by(case))
 
     @cached_property
     def _tables(self) -> frozenset[str]:

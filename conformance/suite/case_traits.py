@@ -38,8 +38,9 @@ from wireproof.conformance.suite.steps import (
     Wait,
     WaitUntil,
 )
-from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
+from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS, LEAVES
 from wireproof.conformance.suite.values import (
+    Choice,
     Fill,
     MessageChoice,
     MessageEach,
@@ -62,8 +63,8 @@ NAME = re.compile(r"[A-Z][A-Z0-9_]+")
 """What the name of a parameter looks like."""
 
 
-_KEPT: dict[int, tuple[tuple[object, ...], tuple[msgspec.Struct, ...]]] = {}
-"""Id of the steps of a case -> the steps and their parts: a run asks for the same ones a dozen times."""
+_KEPT: dict[int, tuple[tuple[object, ...], tuple[msgspec.Struct, ...], frozenset[type]]] = {}
+"""Id of the steps of a case -> the steps, their parts and the types of these: a run asks for them a dozen times."""
 QUICK = 8.0
 """Seconds that a case may let pass and is not slow: what it repeats counts once."""
 MOST_KEPT = 10_000
@@ -71,32 +72,48 @@ MOST_KEPT = 10_000
 
 def parts(spec: object) -> Iterator[msgspec.Struct]:
     """Yield everything that steps, messages or patterns are made of, however deep."""
-    if not isinstance(spec, tuple):
-        return _walked(spec)
+    return iter(_kept(spec)[1] if isinstance(spec, tuple) else _walked(spec))
+
+
+def _kept(spec: tuple[object, ...]) -> tuple[tuple[object, ...], tuple[msgspec.Struct, ...], frozenset[type]]:
     kept = _KEPT.get(id(spec))
     if kept is None or kept[0] is not spec:
         if len(_KEPT) >= MOST_KEPT:
             _KEPT.clear()
-        kept = _KEPT[id(spec)] = spec, tuple(_walked(spec))
-    return iter(kept[1])
+        found = tuple(_walked(spec))
+        kept = _KEPT[id(spec)] = spec, found, frozenset(map(type, found))
+    return kept
 
 
-def _walked(spec: object) -> Iterator[msgspec.Struct]:
+def _walked(spec: object) -> list[msgspec.Struct]:
+    found: list[msgspec.Struct] = []
     left = [spec]
     while left:
         one = left.pop()
-        if isinstance(one, msgspec.Struct):
-            yield one
-            left.extend(getattr(one, name) for name in one.__struct_fields__)
-        elif isinstance(one, dict):
-            left.extend(one.values())
-        elif isinstance(one, tuple):
-            left.extend(one)
+        kind = type(one)
+        if kind is tuple:
+            left += [each for each in one if type(each) not in LEAVES]  # type: ignore[attr-defined]
+        elif kind is dict:
+            left += [each for each in one.values() if type(each) not in LEAVES]  # type: ignore[attr-defined]
+        elif isinstance(one, msgspec.Struct):
+            found.append(one)
+            left += [each for name in one.__struct_fields__ if type(each := getattr(one, name)) not in LEAVES]
+    return found
 
 
-def _has(spec: object, kinds: tuple[type, ...]) -> bool:
+def _has(spec: tuple[object, ...], kinds: tuple[type, ...]) -> bool:
     """Say whether anything in `spec`, however deep, is of these types."""
-    return any(isinstance(one, kinds) for one in parts(spec))
+    return any(issubclass(one, kinds) for one in _kept(spec)[2])
+
+
+def has_choices(steps: tuple[AnyStep, ...]) -> bool:
+    """Say whether anything in steps depends on the profile or the variant."""
+    return _has(steps, (Choice,))
+
+
+def names_in(items: tuple[MessageItem, ...]) -> set[str]:
+    """Return the names of the messages in what a step sends, however deep."""
+    return {one.name for one in _walked(items) if isinstance(one, SymbolicMessage)}
 
 
 def waits(case: Case) -> bool:
@@ -264,7 +281,7 @@ def _only_replies_follow(step: Step, later: list[Step]) -> bool:
     if step.or_closed:
         return False
     awaited = [verb for one in (step, *later) if one is step or (not alone and one.on == on) for verb in one.verbs]
-    return not any(isinstance(one, MessagePattern) and one.name == "push" for one in parts(tuple(awaited)))
+    return not any(isinstance(one, MessagePattern) and one.name == "push" for one in _walked(tuple(awaited)))
 
 
 def applies(case: Case, segmentation: Segmentation, spoken: Protocol) -> bool:

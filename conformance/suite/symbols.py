@@ -306,17 +306,19 @@ class Symbols:
         layout = self._fields.get(kind)
         if layout is None:
             layout = self._fields[kind] = dict(self.codec.layout(kind).fields)
-        unknown = set(fields) - set(layout) - {"*"}
-        if unknown:
-            raise SymbolError(f"{name} has no field {', '.join(sorted(unknown))}; it has {', '.join(layout)}")
-        fields = self._counted(fields, layout)
+        if not fields.keys() <= layout.keys():
+            unknown = fields.keys() - layout.keys() - {"*"}
+            if unknown:
+                raise SymbolError(f"{name} has no field {', '.join(sorted(unknown))}; it has {', '.join(layout)}")
+            fields = self._counted(fields, layout)
+        is_rest_given, optional = "*" in fields, defaults(kind)
         values = {}
         for field, field_kind in layout.items():
-            if field not in fields and "*" not in fields and not isinstance(field_kind, Absent | Constant):
-                if field not in defaults(kind):
-                    raise SymbolError(f"{name}.{field} is missing")
-                continue
-            values[field] = self._field(field_kind, fields.get(field, fields.get("*")), f"{name}.{field}", field)
+            if field in fields or is_rest_given or isinstance(field_kind, Absent | Constant):
+                spec = fields[field] if field in fields else fields.get("*")
+                values[field] = self._field(field_kind, spec, f"{name}.{field}", field)
+            elif field not in optional:
+                raise SymbolError(f"{name}.{field} is missing")
         return kind(**values)
 
     def _counted(self, fields: Given, layout: Collection[str]) -> Given:

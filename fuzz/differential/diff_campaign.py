@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
+import msgspec
+
 from wireproof.conformance.model.actions import Read, Shut, Sleep, Write
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.suite.cases import Suite
@@ -343,7 +345,10 @@ def _settled(script: Script) -> Iterator[ScriptStep]:
         following = script[at + 1] if at + 1 < len(script) else None
         if isinstance(action, Shut):
             yield Sleep(LAST)
-        yield replace(action, timeout=max(action.timeout, SETTLED)) if isinstance(action, Read) else action
+        if isinstance(action, Read):
+            yield msgspec.structs.replace(action, timeout=max(action.timeout, SETTLED))
+        else:
+            yield action
         if isinstance(action, Write) and getattr(following, "connection", "") != action.connection:
             yield Read(action.connection, SETTLED)
             yield Sleep(PAUSE)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof.conformance.model.actions import Write
 from wireproof.fuzz.script import Script

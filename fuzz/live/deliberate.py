@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain, islice, pairwise
 from random import Random
 from typing import cast
@@ -207,7 +206,7 @@ def leave_unread(random: Random, script: Script, context: FuzzContext) -> Script
         return script
     name, times = random.choice(names), random.choice((1, 4, 20, 60))
     steps = [
-        replace(step, unread=True) if isinstance(step, Open) and step.connection == name else step
+        msgspec.structs.replace(step, unread=True) if isinstance(step, Open) and step.connection == name else step
         for step in script
         if not (isinstance(step, Read) and step.connection == name)
     ]
@@ -227,7 +226,7 @@ def cut_off(random: Random, script: Script, context: FuzzContext) -> Script:
     opened = [one for one in script[:at] if isinstance(one, Open) and one.connection == action.connection]
     end = Shut(action.connection, random.choice(("reset", "reset", "reset", "close", "half")))
     again = (*opened[-1:], *script[at:]) if random.random() < 0.5 else script[at + 1 :]
-    return (*script[:at], replace(action, data=action.data[:size]), end, *again)
+    return (*script[:at], msgspec.structs.replace(action, data=action.data[:size]), end, *again)
 
 
 def go_inside_tls(random: Random, script: Script, context: FuzzContext) -> Script:

@@ -22,9 +22,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from random import Random
+
+from msgspec.structs import replace
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import renumbered

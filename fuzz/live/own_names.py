@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ def use_own_names(random: Random, script: Script, context: FuzzContext) -> Scrip
     steps: list[ScriptStep] = []
     for step in script:
         if isinstance(step, Write):
-            step = replace(step, data=_renamed(step.data, old, new, context))
+            step = msgspec.structs.replace(step, data=_renamed(step.data, old, new, context))
         steps.append(step)
         if isinstance(step, Open) and step.transport == "stream":
             steps += [Write(step.connection, context.encode(request)), Read(step.connection, PAUSE)]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from wireproof.conformance.model.actions import Open, Shut, Write
 from wireproof.conformance.run.processes import StartError
@@ -78,7 +81,7 @@ class Attribution:
             self._is_patient, self._deadline = True, time.monotonic() + self._seconds
             small = self._small(whole)
         is_reduced = not self._late
-        found = replace(self._verified(small), is_reduced=is_reduced)
+        found = dataclasses.replace(self._verified(small), is_reduced=is_reduced)
         too_slow = found.seen > 0 and time.monotonic() > self._deadline + self._seconds
         if found.seen == found.of or small == whole or too_slow:
             return found

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from zlib import crc32
+
+from msgspec.structs import replace
 
 from wireproof.conformance.model.actions import Open, Read, Secure, Shut, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent

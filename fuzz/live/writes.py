@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from wireproof.conformance.model.actions import Write
 from wireproof.fuzz.script import Script

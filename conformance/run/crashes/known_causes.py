@@ -74,8 +74,10 @@ class KnownCauses:
     def __init__(self, most: int) -> None:
         self._most = most
         self._causes: dict[Signature, DeathCause] = {}
-        self._passed: Counter[str] = Counter()
-        """What is sent by cases that passed -> how many of them."""
+        self._sent_and_passed: Counter[str] = Counter()
+        """What is sent by cases that passed -> how many of them; without those in `_uncounted`."""
+        self._uncounted: list[Case] = []
+        """Cases that passed: what they send is not asked for before a server died."""
         self._sent: dict[str, frozenset[str]] = {}
 
     def died(self, signature: Signature, detail: str, *, hung: bool = False) -> None:
@@ -87,7 +89,15 @@ class KnownCauses:
 
     def passed(self, case: Case) -> None:
         """Note a case that passed."""
-        self._passed.update(self._sent_by(case))
+        self._uncounted.append(case)
+
+    @property
+    def _passed(self) -> Counter[str]:
+        """What is sent by cases that passed -> how many of them."""
+        for case in self._uncounted:
+            self._sent_and_passed.update(self._sent_by(case))
+        self._uncounted.clear()
+        return self._sent_and_passed
 
     def found(self, signature: Signature, detail: str, case: Case) -> None:
         """Note a case that is known to end the server so."""
@@ -109,7 +119,7 @@ class KnownCauses:
 
     def would_do_it(self, case: Case) -> HeldBack | None:
         """Return why a case is held back; None where it is to be played."""
-        sent = sorted(self._sent_by(case))
+        sent = sorted(self._sent_by(case)) if self._causes else ()
         for one in self._causes.values():
             for name in sent:
                 if name in one.held or (one.sent[name] >= ENOUGH and not self._passed[name]):

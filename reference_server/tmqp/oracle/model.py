@@ -32,6 +32,7 @@ from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
 from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
 from wireproof.reference_server.tmqp.oracle.notices import OF_SERVERS, Notices
 from wireproof.reference_server.tmqp.oracle.operations import ModelOperations
+from wireproof.reference_server.tmqp.oracle.routing import Routers, routers_of
 from wireproof.reference_server.tmqp.oracle.timed import Times
 from wireproof.reference_server.tmqp.oracle.traffic import Traffic
 from wireproof.reference_server.tmqp.oracle.world import Line, ModelClient, Options, World
@@ -100,7 +101,7 @@ class DocumentModel:
         self._notices = Notices(self._world)
         deliveries = Deliveries(self._world)
         self._operations = ModelOperations(self._world, self._codec, deliveries, self._notices)
-        routers = config.get("routers", {}) if is_known else None
+        routers = _routers(given["config"]) if is_known else None
         size_limit: int = given["message_size_limit"]
         traffic = Traffic(self._world, deliveries, self._notices, size_limit=size_limit, routers=routers)
         self._handlers = {**self._operations.handlers, **traffic.handlers}
@@ -330,6 +331,11 @@ class DocumentModel:
     def instants(self) -> list[int]:
         """Return the instants, in ns and ascending, beside which something is due."""
         return self._times.instants()
+
+
+@cache
+def _routers(path: object) -> Routers:
+    return routers_of(_config(path))
 
 
 @cache

@@ -13,7 +13,7 @@ from wireproof.protocols.tmqp.requests import Produce
 from wireproof.reference_server.tmqp.oracle.expected import Headers, Made, Refusal, Shape
 from wireproof.reference_server.tmqp.oracle.world import Item, ModelClient, ModelQueue, World
 
-__all__ = ["CONFIGURED", "ModelRouting"]
+__all__ = ["CONFIGURED", "ModelRouting", "Routers", "routers_of"]
 
 CONFIGURED = b"wireproof-"
 """What the names of a target's routers begin with, where its configuration is not known (vectors/tmqp/config.yaml)."""
@@ -42,7 +42,31 @@ class _Router:
     """Whose turn it is; None where others have used it before."""
 
 
+Routers = Mapping[bytes, tuple[str, Sequence[_Binding]]]
+"""Name -> method and bindings, those of the highest priority first."""
 Push = Callable[[ModelClient, RequestFrame, ModelQueue, Item], None]
+
+
+def routers_of(config: Mapping[str, Any]) -> Routers:
+    """Return the routers of a configuration."""
+    return {
+        name.encode(): (one["method"], _bindings(one if one.get("enabled", True) else {}))
+        for name, one in config.get("routers", {}).items()
+    }
+
+
+def _bindings(entry: Mapping[str, Any]) -> Sequence[_Binding]:
+    found = [
+        _Binding(
+            one["kind"] == "queue",
+            one["target"].encode(),
+            one.get("content_type", 0),
+            one.get("priority", 0),
+            one.get("interaction", "none"),
+        )
+        for one in entry.get("bindings") or ()
+    ]
+    return sorted(found, key=lambda one: -one.priority)
 
 
 class ModelRouting:
@@ -51,7 +75,7 @@ class ModelRouting:
     def __init__(
         self,
         world: World,
-        routers: Mapping[str, Any] | None,
+        routers: Routers | None,
         queue_of: Callable[[bytes, int], ModelQueue | None],
         refused: Callable[[ModelQueue, RequestFrame], object],
         push: Push,
@@ -60,23 +84,11 @@ class ModelRouting:
         self._world, self._queue_of, self._refused, self._push = world, queue_of, refused, push
         self._routers: dict[bytes, _Router] | None = None
         if routers is not None:
-            self._routers = {name.encode(): self._router(one) for name, one in routers.items()}
+            self._routers = {
+                name: _Router(method, bindings, 0 if world.is_strict else None)
+                for name, (method, bindings) in routers.items()
+            }
             world.routers = {name: OF_METHODS[one.method] for name, one in self._routers.items()}
-
-    def _router(self, entry: Mapping[str, Any]) -> _Router:
-        given = entry.get("bindings") or () if entry.get("enabled", True) else ()
-        found = [
-            _Binding(
-                one["kind"] == "queue",
-                one["target"].encode(),
-                one.get("content_type", 0),
-                one.get("priority", 0),
-                one.get("interaction", "none"),
-            )
-            for one in given
-        ]
-        found.sort(key=lambda one: -one.priority)
-        return _Router(entry["method"], found, 0 if self._world.is_strict else None)
 
     def route(self, client: ModelClient, request: RequestFrame) -> None:
         """Follow a message to a router; where nothing is known of the router, everything is accepted from then on."""

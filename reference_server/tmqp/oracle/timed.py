@@ -35,7 +35,9 @@ class Times:
 
     def passed(self, now: int) -> None:
         """Let everything happen that is due for certain, the earliest first; the rest makes its queue uncertain."""
-        due = [*self._due()]
+        if not (due := [*self._due()]):
+            self._world.now = max(self._world.now, now)
+            return
         while (found := min((one for one in due if one[1] <= now), key=_instant, default=None)) is not None:
             self._world.now = max(self._world.now, found[0])
             found[3]()
@@ -62,9 +64,10 @@ class Times:
         return not world.is_strict and world.now >= line.last_input + self._silence
 
     def _due(self) -> Iterator[Due]:
-        for channel in list(self._world.channels.values()):
-            for queue in list(channel.queues.values()):
-                yield from self._of_queue(queue)
+        for channel in self._world.channels.values():
+            for queue in channel.queues.values():
+                if queue.awaited or queue.high or queue.normal:
+                    yield from self._of_queue(queue)
         if self._world.is_strict and not self._world.tolerance:
             for line in list(self._lines.values()):
                 if not line.ending and line.stage != "spoiled":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -16,7 +15,7 @@ from wireproof.reference_server.tmqp.oracle.expected import FAILS, Headers, Made
 from wireproof.reference_server.tmqp.oracle.notices import OF_CHANNELS, OF_QUEUES, OF_SERVERS, Notices
 from wireproof.reference_server.tmqp.oracle.operations import Handler, answer
 from wireproof.reference_server.tmqp.oracle.reading import first_header, number_in
-from wireproof.reference_server.tmqp.oracle.routing import ModelRouting
+from wireproof.reference_server.tmqp.oracle.routing import ModelRouting, Routers
 from wireproof.reference_server.tmqp.oracle.world import Item, ModelClient, ModelQueue, World
 
 __all__ = ["Traffic"]
@@ -48,7 +47,7 @@ class Traffic:
         notices: Notices,
         *,
         size_limit: int,
-        routers: Mapping[str, Any] | None,
+        routers: Routers | None,
     ) -> None:
         """`size_limit`: bytes of the longest message of a queue, 0: any; `routers`: the configured ones, if known."""
         self._world, self._deliveries, self._notices = world, deliveries, notices

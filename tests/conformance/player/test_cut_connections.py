@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
+import msgspec
 import pytest
 
 from wireproof.conformance.drivers.simulation import Simulation, carried_out
@@ -63,9 +64,9 @@ class Cut:
         sent = self._server.perform(action)
         some = sent.data[: self._chance.randint(0, len(sent.data))] if sent.kind is Kind.RECEIVED else b""
         if self._has_sent or not some:
-            return replace(sent, kind=self._how, data=b"")
+            return msgspec.structs.replace(sent, kind=self._how, data=b"")
         self._has_sent = True
-        return replace(sent, data=some)
+        return msgspec.structs.replace(sent, data=some)
 
     def _gone(self, kind: Kind) -> Answer:
         return Answer(kind, self._server.perform(Sleep(0.0)).now, b"closed")

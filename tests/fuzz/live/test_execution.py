@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+
+import msgspec
 
 from wireproof.conformance.drivers.simulation import carried_out
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Write
@@ -72,7 +73,7 @@ def test_of_a_connection_that_is_read_no_further_nothing_is_required() -> None:
         if not isinstance(action, Read) or action.connection != "a":
             return server.perform(action)
         reads.append(server.perform(action) if not reads else Answer(Kind.SILENT, 0.0, b"nothing more is read"))
-        return replace(reads[-1], data=reads[-1].data[:-1]) if len(reads) == 1 else reads[-1]
+        return msgspec.structs.replace(reads[-1], data=reads[-1].data[:-1]) if len(reads) == 1 else reads[-1]
 
     script = (Open("a"), Write("a", THROTTR.encode(Insert(1, 4, 60, b"k")) + THROTTR.encode(Query(b"k"))))
     trace = carried_out(playing(script, THROTTR, patience=1.0), perform)

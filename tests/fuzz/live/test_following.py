@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
