@@ -105,6 +105,7 @@ SEGMENTATIONS: Mapping[str, Segmentation] = {
     )
 }
 WHOLE = SEGMENTATIONS["whole"]
+SPELLED = SEGMENTATIONS["spelled"]
 APART = Segmentation("apart", "each message of a write in a segment of its own", gap=GAP, apart=True)
 
 

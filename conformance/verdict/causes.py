@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from wireproof.conformance.model.outcome import AT_END
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.generated_cases import is_generated
+from wireproof.conformance.suite.segmentation import SPELLED
 from wireproof.conformance.verdict.cause_groups import grouped
 from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.record_facts import (
@@ -117,8 +118,8 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
     What combinations alone show, or cases that the model of the document judges, comes after what a case shows whose
-    steps say what is expected, of a SHOULD as well, and so does what came only after the last step: their clause says
-    little. A hang that combinations alone show, or few cases beside a failure of many, or one case of a SHOULD beside
+    steps say what is expected, of a SHOULD as well, and so does what came only after the last step, or fails in another
+    spelling alone: their clause says little. A hang that combinations alone show, or few cases beside a failure of many, or one case of a SHOULD beside
     any, stands among failures, and so does a connection that the target does not close: nobody waits for an answer.
     What decides nothing (`not_required`) is last.
     Each record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the
@@ -161,4 +162,4 @@ def _idea(record: Record) -> str:
 
 def _is_vague(record: Record) -> bool:
     judged_by_model = is_generated(record["case"]) or is_modelled(record)
-    return judged_by_model or extra_of(record).get("field") == AT_END
+    return judged_by_model or extra_of(record).get("field") == AT_END or record["delivery"] == SPELLED.name

@@ -402,3 +402,12 @@ def test_a_hang_that_combinations_alone_show_stands_behind_what_a_case_fails() -
     found = causes_of([made("x/pairs-0011aabb", "hang", place=("GET", ""), blamed="C-2"), made("a")])
 
     assert [one.clause for one in found] == ["C-1", "C-2"]
+
+
+def test_what_fails_in_another_spelling_alone_comes_after_what_fails_as_it_stands() -> None:
+    spelled = [made(f"message/{n}", delivery="spelled", blamed="C-8", place=("PUT", str(n))) for n in "abc"]
+    whole = made("line/of-digits", blamed="C-5", place=("PUT", "digits"))
+
+    causes = causes_of([*spelled, whole])
+
+    assert causes[0].clause == "C-5"
