@@ -119,8 +119,9 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
 
     What combinations alone show, or cases that the model of the document judges, comes after what a case shows whose
     steps say what is expected, of a SHOULD as well, and so does what came only after the last step, or fails in another
-    spelling alone: their clause says little. A hang that combinations alone show, or few cases beside a failure of many, or one case of a SHOULD beside
-    any, stands among failures, and so does a connection that the target does not close: nobody waits for an answer.
+    spelling alone: their clause says little. A hang that combinations alone show, or few cases beside a failure of
+    many, or one case of a SHOULD beside any, stands among failures, and so does a connection that the target does not
+    close: nobody waits for an answer.
     What decides nothing (`not_required`) is last.
     Each record that neither passed nor is unsupported is in one cause, apart from cases that were not begun because the
     run or the target ended: nothing is known of them.

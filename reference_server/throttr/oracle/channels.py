@@ -1,6 +1,7 @@
 """Channels in the model: subscriptions and expected pushes; SUBSCRIBE, UNSUBSCRIBE, PUBLISH, CHANNELS, CHANNEL.
 
-Two subscriptions may give one copy or two (T29), and a publisher may get its own message or not (T12).
+Two subscriptions may give one copy or two, and UNSUBSCRIBE may end one of them or both (T29). A publisher may get its own
+message or not (T12).
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class Channels:
         self._named: set[bytes] = set()
         self._left: set[tuple[Peer, bytes]] = set()
         """Unsubscribed before the subscription was known."""
-        self._ended: dict[bytes, set[Peer]] = {}
-        """Channel -> who ended several subscriptions to it by one UNSUBSCRIBE, and holds none now."""
+        self._spare: dict[bytes, dict[Peer, int]] = {}
+        """Channel -> who ended one of several subscriptions to it, and how many of them may be left."""
         self._due: dict[Peer, dict[tuple[bytes, bytes], Due]] = {}
         self._sent: dict[tuple[Peer, Peer, bytes], list[bytes]] = {}
         """(subscriber, publisher, channel) -> payloads in order."""
@@ -92,9 +93,9 @@ class Channels:
         """Judge the answer to SUBSCRIBE; an empty name (T31) and a repetition (T29) may be refused."""
         self._named.add(request.channel)
         channel = self._held.setdefault(request.channel, {})
-        self._ended.get(request.channel, set()).discard(peer)
         if is_refused(reply):
-            if peer in channel or not request.channel or self._is_full(peer, surely=False):
+            is_repeated = peer in channel or peer in self._spare.get(request.channel, {})
+            if is_repeated or not request.channel or self._is_full(peer, surely=False):
                 return None
             detail = f"SUBSCRIBE to {request.channel.hex()}, not held, is refused"
             return Disagreement(detail, "SUBSCRIBE refused", "THR-SUBSCRIBE-5")
@@ -103,7 +104,7 @@ class Channels:
         elif self._is_full(peer, surely=True):
             return Disagreement(f"SUBSCRIBE to {request.channel.hex()}, one too many: 01", "SUBSCRIBE too many", None)
         else:
-            channel[peer] = Held()
+            channel[peer] = Held(1 + self._spare.get(request.channel, {}).pop(peer, 0))
         return None
 
     def _is_full(self, peer: Peer, *, surely: bool) -> bool:
@@ -111,21 +112,24 @@ class Channels:
         if self.most is None:
             return False
         held = [one[peer].times for one in self._held.values() if peer in one]
-        return (len(held) if surely else sum(held) + (peer.id is None)) >= self.most
+        spare = sum(one.get(peer, 0) for one in self._spare.values())
+        return (len(held) if surely else sum(held) + spare + (peer.id is None)) >= self.most
 
     def unsubscribed(self, peer: Peer, request: Unsubscribe, reply: Message) -> Disagreement | None:
         """Judge the answer to UNSUBSCRIBE; open without a subscription (T29) and for automatic ones (UNSUBSCRIBE-9)."""
         channel = self._held.get(request.channel, {})
         own = (EVERYBODY, peer.id.hex().encode() if peer.id else b"")
+        spare = self._spare.setdefault(request.channel, {})
         if not is_refused(reply):
             held = channel.pop(peer, None)
             if held is None and peer.id is None:
                 self._left.add((peer, request.channel))
-            if held is not None and held.times > 1:
-                self._ended.setdefault(request.channel, set()).add(peer)
+            spare[peer] = (held.times if held is not None else spare.get(peer, 0)) - 1
         elif peer in channel and not (self.automatic and request.channel in own):
             detail = f"UNSUBSCRIBE from {request.channel.hex()}, held, is refused"
             return Disagreement(detail, "UNSUBSCRIBE refused", "THR-UNSUBSCRIBE-5")
+        if is_refused(reply) or spare[peer] <= 0:
+            spare.pop(peer, None)
         return None
 
     def published(self, peer: Peer, request: Publish, reply: Message, at: Window) -> Disagreement | None:
@@ -140,8 +144,7 @@ class Channels:
             if self.automatic and request.channel == EVERYBODY and sure:
                 return Disagreement(f"{detail}, held by oneself: 00", "PUBLISH to * refused", "THR-PUBLISH-11")
         if not refused and not perhaps and not self._is_open_to_others(request.channel):
-            clause = "THR-UNSUBSCRIBE-5" if self._ended.get(request.channel) else "THR-PUBLISH-8"
-            return Disagreement(f"{detail}, held by nobody: 01", "PUBLISH to nobody accepted", clause)
+            return Disagreement(f"{detail}, held by nobody: 01", "PUBLISH to nobody accepted", "THR-PUBLISH-8")
         self._published = at.until
         for one, times in perhaps.items():
             must = one in others and not refused
@@ -168,8 +171,10 @@ class Channels:
     def _holders(self, name: bytes, at: Window) -> tuple[Copies, Copies]:
         """Return the connections that are certainly subscribed to a channel, and those that may be."""
         held = self._held.get(name, {})
-        perhaps = {peer: one.times for peer, one in held.items() if self._peers.may_be_there(peer, at)}
-        return {peer: times for peer, times in perhaps.items() if self._peers.is_surely_there(peer, at)}, perhaps
+        times = {**self._spare.get(name, {}), **{peer: one.times for peer, one in held.items()}}
+        perhaps = {peer: most for peer, most in times.items() if self._peers.may_be_there(peer, at)}
+        sure = {peer: most for peer, most in perhaps.items() if peer in held and self._peers.is_surely_there(peer, at)}
+        return sure, perhaps
 
     def pushed(self, peer: Peer, push: Message) -> None:
         """Count a push."""
@@ -203,8 +208,7 @@ class Channels:
             for (name, payload), due in dues.items():
                 if due.came > due.most and not self._may_be_of_others(peer, name, payload):
                     detail = f"{peer.name} got {_described(name, payload)} {due.came} times, at most {due.most} are due"
-                    clause = "THR-UNSUBSCRIBE-5" if peer in self._ended.get(name, ()) else "THR-PUSH-5"
-                    return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else clause)
+                    return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
         wrong = self._out_of_order()
         if at.since >= self._published + self._tolerance and not any(map(self.due_message, self._due)):
             self.forgive()
@@ -232,7 +236,6 @@ class Channels:
             got = rows[name].subscribed_connections if name in rows else 0
             if wrong is None and not (least <= got <= most or (self._is_open_to_others(name) and got >= least)):
                 clause = "THR-CHANNELS-10" if self.automatic else "THR-CHANNELS-9"
-                clause = "THR-UNSUBSCRIBE-5" if got > most and self._ended.get(name) else clause
                 words = f"CHANNELS has {got} for {name.hex()}, expected {least} to {most}"
                 wrong = Disagreement(words, "subscriptions of a channel", clause if got else "THR-CHANNELS-12")
         strange = [name for name in rows if name not in self._held and (name in self._named or not self._is_open(at))]
@@ -271,9 +274,7 @@ class Channels:
             strange = [one for one, times in ids.items() if times > known.get(one, 0)]
             if strange:
                 words = f"{detail} has {ids[strange[0]]} rows of {strange[0].hex()}"
-                ended = any(peer.id == strange[0] for peer in self._ended.get(request.channel, ()))
-                clause = "THR-UNSUBSCRIBE-5" if ended else "THR-CHANNEL-13"
-                return Disagreement(words, "row of no subscriber", clause)
+                return Disagreement(words, "row of no subscriber", "THR-CHANNEL-13")
         return self._times_stand(request.channel, reply)
 
     def _times_stand(self, name: bytes, reply: ChannelReply) -> Disagreement | None:
