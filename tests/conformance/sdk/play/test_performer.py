@@ -52,7 +52,7 @@ async def played(
         if kept is not None:
             kept.append(sum(len(one.data) for one in outcome.trace if one.kind is Kind.RECEIVED))
 
-    seconds = 2.0 if how == "naps" else 0.3 if how in ("hangs", "owes", "stalls") else 10.0
+    seconds = 2.0 if how in ("naps", "warms-up") else 0.3 if how in ("hangs", "owes", "stalls") else 10.0
     async with DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
         await driver.start()
         await play_cases(SdkPlan(run, suite, cases, seconds), driver, report, restarts=restarts)
@@ -101,8 +101,9 @@ async def test_an_sdk_that_connects_again_may_greet_again_and_say_nothing_else(h
     assert found["verdict"] == verdict, found["got"]
 
 
+@pytest.mark.parametrize("how", ["honest", "warms-up"])
 @in_a_loop
-async def test_a_program_that_does_one_thing_at_a_time_is_not_asked_for_several() -> None:
+async def test_a_program_that_does_one_thing_at_a_time_is_not_asked_for_several(how: str) -> None:
     both: dict[str, list[dict[str, Any]]] = {
         "sdk-test/both": [{"ask": [PURGE["ask"], PURGE["ask"]], "answer": ["ok", "ok"]}],
         "sdk-test/overlapping": [{**PURGE, "open": True}, {**PURGE, "open": True}, {"say": ["ok", "ok"]}],
@@ -110,7 +111,7 @@ async def test_a_program_that_does_one_thing_at_a_time_is_not_asked_for_several(
         "sdk-test/one": [{**PURGE, "answer": "ok"}],
     }
 
-    found = await played("honest", both)
+    found = await played(how, both)
 
     assert [one["verdict"] for one in found] == ["unsupported"] * 3 + ["pass"]
 

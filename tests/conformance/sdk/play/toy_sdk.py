@@ -14,6 +14,7 @@ from typing import Any
 
 HOW = sys.argv[1]
 GREETS = HOW in ("greets", "greets-again", "babbles-again", "lazy", "lazy-and-late")
+is_first = [True]
 HELLO = {
     "protocol_version": "wireproof.driver/1",
     "sdk": {"name": "toy", "version": "1", "language": "Python"},
@@ -54,6 +55,9 @@ def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
 
 def connected(address: tuple[str, int], *, again: bool = False) -> socket.socket:
     endpoint = socket.create_connection(address)
+    if HOW == "warms-up":
+        time.sleep(0.5 * is_first.pop())
+        is_first.append(False)
     if HOW == "babbles" or (again and HOW == "babbles-again"):
         with contextlib.suppress(ConnectionError):
             endpoint.sendall(b"\x01")
