@@ -1,7 +1,7 @@
 """Channels in the model: subscriptions and expected pushes; SUBSCRIBE, UNSUBSCRIBE, PUBLISH, CHANNELS, CHANNEL.
 
-Two subscriptions may give one copy or two, and UNSUBSCRIBE may end one of them or both (T29). A publisher may get its own
-message or not (T12).
+Two subscriptions may give one copy or two, and UNSUBSCRIBE may end one of them or both (T29). A publisher may get its
+own message or not (T12).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A server may drop what came before (P30), in another case or an earlier run: what must be answered is new each time."""
+"""A server may drop what came before (P30), in another case or run: what must be answered is new each time."""
 
 from __future__ import annotations
 
