@@ -122,34 +122,40 @@ def _document(collected: Collected, out: Path) -> Json:
 def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collected:
     """Write the tables of the latest runs in `files` below `out`; return what a matrix is made of.
 
-    Few records are read once and kept; else the files are read twice, for their runs, then those of kept runs.
+    Few records are read once and kept, and not copied where each of them counts; else the files are read twice, for
+    their runs, then those of kept runs.
     Raises `RefusedError` if there is no record.
     """
     from wireproof.spark import transforms as t
     from wireproof.spark.matrix import Collected
+    from wireproof.spark.schemas import RECORD
     from wireproof.spark.session import is_quick, kept
 
     lines = t.classified(read_lines(session, files))
     if is_quick(session):
         lines = kept(lines).coalesce(1)
-    cases = kept(t.cases_of(lines))
+    cases = kept(t.cases_of(lines, *(("record_id",) if is_quick(session) else ())))
     by_source = rows_of(t.line_counts(cases))
     counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
     cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
     if not any(row["kind"] == "record" for row in counts):
         raise RefusedError(_nothing_to_fold(counts))
     with Tables(out / "parquet", few=is_quick(session)) as tables:
-        runs = tables.written(t.runs_of(cases, cut_short).coalesce(1), "runs")
+        runs = tables.written(t.runs_of(cases, cut_short).coalesce(1), "runs", "repeats")
+        of_runs = rows_of(runs)
         if not is_quick(session):
             sources = t.latest_records(cases, runs).select("source").distinct().collect()
             holding = {path_of(row["source"]) for row in sources}
             lines = t.classified(read_lines(session, [file for file in files if file in holding]))
         cases.unpersist()
         records = t.accepted(lines)
-        latest = tables.written(t.without_repeats(t.latest_records(records, runs)), "latest_records")
+        if all(run["kept"] and run.get("repeats") is False for run in of_runs):
+            latest = tables.also(records.select(*RECORD.fieldNames()), "latest_records")
+        else:
+            latest = tables.written(t.without_repeats(t.latest_records(records, runs)), "latest_records")
         return Collected(
             **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), tables),
-            runs=rows_of(runs),
+            runs=[{name: run[name] for name in run if name != "repeats"} for run in of_runs],
             line_counts=counts,
             files={_shown(file): is_damaged(file) for file in files},
             incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
@@ -175,14 +181,20 @@ class Tables:
         for one in self._writing if kind is None else ():
             one.result()
 
-    def written(self, frame: DataFrame, name: str) -> DataFrame:
-        """Write a frame and return its rows, so that nothing is computed twice."""
+    def also(self, frame: DataFrame, name: str) -> DataFrame:
+        """Return a frame of kept rows, and write it meanwhile."""
+        path = _local(self._folder / name)
+        self._writing.append(self._pool.submit(frame.write.mode("overwrite").parquet, path))
+        return frame
+
+    def written(self, frame: DataFrame, name: str, *but: str) -> DataFrame:
+        """Write a frame, but for some columns, and return its rows, so that nothing is computed twice."""
         from wireproof.spark.session import kept
 
         path = _local(self._folder / name)
         if self._few:
             frame = kept(frame.coalesce(1))
-            self._writing.append(self._pool.submit(frame.write.mode("overwrite").parquet, path))
+            self.also(frame.drop(*but), name)
             return frame
         frame.write.mode("overwrite").parquet(path)
         return frame.sparkSession.read.schema(frame.schema).parquet(path)

@@ -42,6 +42,7 @@ EXAMPLE_CHARACTERS = 160
 CUT_SHORT = "it was cut short, or is under way"
 """What a run is whose journal is still there."""
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
+CASES = ("source", "kind", "reason", *COLUMN_KEY, "run_id", "case", "example")
 QUICK_KEY = ("implementation", "variant", "implementation_version", "profile", "role", "protocol")
 """COLUMN_KEY, what differs most first: rows are sorted by it, and most comparisons end at its first column."""
 BLANKS = " \t\n\r\f\v"
@@ -101,13 +102,13 @@ def _kind() -> Column:
     return kind.when(reason.isin(*FOREIGN_REASONS), "foreign")
 
 
-def cases_of(lines: DataFrame) -> DataFrame:
-    """CLASSIFIED -> its lines counted by file, kind, reason, run, case and what they say of the run.
+def cases_of(lines: DataFrame, *more: str) -> DataFrame:
+    """CLASSIFIED -> its lines counted by file, kind, reason, run, case, what they say of the run and `more` columns.
 
     `line_counts` and `runs_of` need no more of it. Everything is a key of the grouping, so that no row is sorted.
     """
     of_run = ("started", "run_started_at", F.col("partial").alias("said"), F.col("run_cases").alias("planned"))
-    key = ("source", "kind", "reason", *COLUMN_KEY, "run_id", "case", "example", *of_run)
+    key: tuple[str | Column, ...] = (*CASES, *more, *of_run)
     return lines.groupBy(*key).agg(F.count("*").alias("lines"))
 
 
@@ -127,8 +128,10 @@ def runs_of(cases: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
 
     `partial` says why a run is not: what its records say, that its file is one of `cut_short` (values of `source`), or
     that there are records of fewer cases than they say. Only where no run is complete the latest partial one is kept.
-    Ties: highest id.
+    Ties: highest id. Of rows with `record_id` it says too whether a record `repeats`.
     """
+    ids = F.size(F.collect_set("record_id")) if "record_id" in cases.columns else None
+    repeats = [] if ids is None else [(F.sum("lines") > ids).alias("repeats")]
     runs = (
         cases.where(F.col("kind") == "record")
         .groupBy(*COLUMN_KEY, "run_id")
@@ -140,6 +143,7 @@ def runs_of(cases: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
             F.max(F.col("source").isin(*cut_short)).alias("cut_short"),
             F.size(F.collect_set("case")).alias("cases"),
             F.max("planned").alias("planned"),
+            *repeats,
         )
     )
     counted = F.concat_ws(" ", "cases", F.lit("of"), "planned", F.lit("cases"))

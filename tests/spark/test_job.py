@@ -117,6 +117,20 @@ def test_a_table_that_cannot_be_written_in_the_background_is_an_error(spark: Spa
         assert tables.written(spark.range(3), "runs").count() == 3
 
 
+def test_a_run_that_is_given_twice_counts_once(
+    main: Callable[..., int], record: Callable[..., Record], write_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    plays = [record(), record(case="another"), record(case="third", verdict="fail", blamed="THR-INSERT-1")]
+    for name, lines in {"a": plays, "b": plays[:2], "c": [record(run_id="run-2", variant="uint8")]}.items():
+        write_run(name, lines)
+    assert main(tmp_path / "runs", "--out", tmp_path / "out") == 0
+    document = json.loads((tmp_path / "out" / "matrix.json").read_text())
+    assert (document["inputs"]["records"], document["inputs"]["repeated"]) == (6, 2)
+    assert [run["records"] for run in document["runs"]] == [1, 5]
+    assert [one["variant"] for one in document["sections"][0]["columns"]] == ["uint8", "uint16"]
+    assert [one["k"] for one in document["sections"][0]["totals"][0]["cells"]] == [1, 2]
+
+
 def test_the_published_matrix_is_that_of_the_published_lake(main: Callable[..., int], tmp_path: Path) -> None:
     published = ROOT / "reports" / "published"
     assert main("--lake", published / "lake", "--out", tmp_path) == 0

@@ -27,7 +27,7 @@ def rows(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 def runs_of(records: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
     """The runs of accepted records."""
     unread = {"kind": F.lit("record"), "reason": F.lit(None), "example": F.lit(None)}
-    return transforms.runs_of(transforms.cases_of(records.withColumns(unread)), cut_short)
+    return transforms.runs_of(transforms.cases_of(records.withColumns(unread), "record_id"), cut_short)
 
 
 def test_every_line_gets_a_kind_and_a_reason(spark: SparkSession, record: Callable[..., Record]) -> None:
@@ -162,6 +162,7 @@ def test_a_run_whose_journal_is_there_is_partial(records: Records) -> None:
 def test_a_repeated_record_counts_once_with_its_worst_verdict(records: Records) -> None:
     frame = records({}, {"verdict": "fail"}, {"verdict": "lenient"}, {"delivery": "bytes"})
 
+    assert rows(runs_of(frame), "run_id", "repeats") == [("run-1", True)]
     once = transforms.without_repeats(frame)
 
     assert rows(once, "delivery", "verdict") == [("bytes", "pass"), ("whole", "fail")]
