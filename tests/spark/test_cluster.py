@@ -23,7 +23,7 @@ pyspark = pytest.importorskip("pyspark")
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 HOME = Path(pyspark.__file__).parent
-SECONDS = 240
+SECONDS = 600
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def submitted(cluster: str, wheel: Path, script: Path, lake: Path, *words: str) 
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 def test_runs_go_into_a_lake_on_a_cluster_of_two_workers(
     cluster: str,
     wheel: Path,
