@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from wireproof.conformance.model.outcome import ANYWHERE, FailurePlace
 from wireproof.conformance.model.verdict import Guilty, Verdict
@@ -88,7 +89,10 @@ class _Order:
             for at, one in enumerate(suite.cases)
             if one.prerequisite or one.prerequisite_of or one.prerequisite_of_all
         }
-        self._usual = _usual(suite, self._group)
+
+    @cached_property
+    def _usual(self) -> Mapping[str, frozenset[str]]:
+        return _usual(self._suite, self._group)
 
     def height(self, case: Case) -> tuple[int, int]:
         """Return where a case stands: only a lower one explains it."""
