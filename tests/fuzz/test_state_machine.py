@@ -176,7 +176,7 @@ def test_with_a_time_it_goes_on_after_a_finding(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(commands, "MOST_FINDINGS", 2)
     where = ("--profile", "7.1.0", "--variant", "uint16", "--findings", str(tmp_path / "f"))
 
-    result = invoked(*where, "--preset", "deep", "--time", "20", "--database", str(tmp_path / "examples"))
+    result = invoked(*where, "--preset", "deep", "--time", "120", "--database", str(tmp_path / "examples"))
 
     assert result.exit_code == 1, result.output
     found = list(load_all(tmp_path / "f"))
