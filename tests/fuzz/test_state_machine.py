@@ -163,7 +163,7 @@ def test_a_deep_run_keeps_its_examples_where_it_is_reported(tmp_path: Path, monk
     where = ("--profile", "7.1.0", "--variant", "uint16", "--findings", str(tmp_path / "f"))
 
     monkeypatch.chdir(tmp_path)
-    result = invoked(*where, "--effort", "deep", "--time", "20", "--database", str(tmp_path / "examples"))
+    result = invoked(*where, "--effort", "deep", "--time", "120", "--database", str(tmp_path / "examples"))
 
     assert result.exit_code == 1, result.output
     assert sorted(one.name for one in tmp_path.iterdir()) == ["examples", "f"]
