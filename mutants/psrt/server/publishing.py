@@ -23,6 +23,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
                  r'Publish(request.priority, head.replace(b"\0", b"/"), rest)')),
     mutant("publish-message-stripped", "Spaces and line ends around a message are taken away.",
            "MESSAGE-5 PUBLISH-4 MESSAGE-4", handlers=taking(Publish, message=bytes.strip)),
+    mutant("publish-message-in-characters", "A message of text is cut to as many bytes as it has characters.",
+           "MESSAGE-5 PUBLISH-5", handlers=taking(Publish, message=lambda text: text[: len(text.decode(errors="replace"))])),
     mutant("publish-message-of-text", "A message that is no UTF-8 is made UTF-8.", "MESSAGE-5 PUBLISH-4",
            handlers=taking(Publish, message=lambda message: message.decode(errors="replace").encode())),
     mutant("publish-without-00-answered-ok", "PUBLISH without 00 is answered 01.",
