@@ -393,7 +393,8 @@ def _examples(name: str, number: int, endpoint: Endpoint) -> Iterator[bytes]:
         led = state_paths(name, endpoint.profile, endpoint.variant, endpoint.link_name) if not endpoint.path else ()
         asked += [[one for one in path if isinstance(one, Request)] for path in led]
         come += [(b"", b"".join(map(endpoint.codec.encode, some))) for some in asked]
-        first = {type(one): one for one in reversed(endpoint.known)} if endpoint.link.has_spellings else {}
-        come += [(b"", text) for one in first.values() for text in endpoint.codec.spellings(one).values()]
+        forms = endpoint.codec.spellings if endpoint.link.has_spellings else endpoint.codec.other_forms
+        first = {type(one): one for one in reversed(endpoint.known) if forms(one)}
+        come += [(b"", text) for one in first.values() for text in forms(one).values()]
     for picked, data in come:
         yield bytes([number, len(data) & 0xFF, len(picked)]) + picked + data

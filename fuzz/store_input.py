@@ -72,6 +72,8 @@ IN_PARTS = 3
 """Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
 MAY_HOLD, HOLDS_FROM = 2, 24
 """Elsewhere an operation of this kind does so whose upper bits are as high."""
+WAITS_HELD = 13
+"""WAIT with such upper bits lets a client take nothing meanwhile."""
 HOW = ("close", "half", "reset")
 LINKED = "abcdef"
 """Names of connections of several links: the first one is of the first link, and so on, in turn."""
@@ -119,8 +121,7 @@ class StepReader:
             if self._check.context.by_state:
                 kind, which = KINDS[operation & 15], operation >> 4
             if kind == WAIT:
-                waits = BRIEF_WAITS if self._check.context.by_state else WAITS
-                return AdvanceStep(waits[self._byte() % len(waits)])
+                return self._wait(which)
             if kind == UNTIL_DUE:
                 return AdvanceStep(until_due(self._check, which, self._byte() % 3 - 1))
             if kind == COME_OR_GO:
@@ -138,6 +139,13 @@ class StepReader:
             asked, self._joined = (*self._joined, request), ()
             return self._asking(kind, which, asked)
         return None
+
+    def _wait(self, which: int) -> Step:
+        """Return the step that lets time pass, now and then while a client takes nothing."""
+        waits = BRIEF_WAITS if self._check.context.by_state else WAITS
+        step = AdvanceStep(waits[self._byte() % len(waits)])
+        is_held = self._holds and which & 15 >= WAITS_HELD and len(self._check.connections) > 1
+        return HeldStep(self._name(which), step) if is_held else step
 
     def _asking(self, kind: int, which: int, asked: tuple[Request, ...]) -> Step:
         """Return the step that sends requests, where an operation says so while a client takes nothing."""

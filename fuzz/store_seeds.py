@@ -10,18 +10,20 @@ from msgspec.structs import replace
 
 from wireproof.conformance.run.reference_target import keeps_anything
 from wireproof.fuzz.conversation_steps import conversation_steps
-from wireproof.fuzz.decisions import WAITS
+from wireproof.fuzz.decisions import BRIEF_WAITS, WAITS
 from wireproof.fuzz.drawn_requests import rows_of
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
 from wireproof.fuzz.store_input import (
     CHANGED,
     KILLED_FIRST,
+    KINDS,
     OTHER_CASE,
     RECORDED,
     SMALL,
     UNTIL_DUE,
     WAIT,
+    WAITS_HELD,
     contexts,
 )
 from wireproof.fuzz.store_steps import RequestStep, Step
@@ -38,6 +40,7 @@ BEFORE_EXPIRY, NEXT_INSTANT = bytes([UNTIL_DUE | 1 << 3, 0]), bytes([UNTIL_DUE, 
 """Waits until a nanosecond before the first expiry, and for the first instant ahead."""
 LARGE, LARGE_TIMES = 200, 16
 """Bytes of a long value, which fit into any width, and how often it is sent."""
+WAIT_KIND = KINDS.index(WAIT)
 LONG_AFTER = bytes([WAIT, WAITS.index(61_000_000_000)]) * 2
 """Waits for more than two minutes."""
 SOON = WAITS.index(250_000_000)
@@ -55,8 +58,7 @@ def seeds(name: str) -> Iterator[bytes]:
             yield head
             if any(rows_of(one) for step in steps[1:] if isinstance(step, RequestStep) for one in step.requests):
                 yield head + bytes([0, *[OTHER_CASE] * (len(steps) - 1)])
-            if keeps_anything(name):  # before the last step, and with room for more after it
-                yield head + bytes(len(steps) - 1) + bytes([KILLED_FIRST - at % 2])
+            yield from _ended_otherwise(context, head, len(steps), at)
             if (at + number) % len(contexts(name)) == 0:
                 yield from _changed(context, head, steps, changed)
         if context.by_state:
@@ -72,6 +74,15 @@ def seeds(name: str) -> Iterator[bytes]:
                 yield bytes([number]) + asked + _again(at, written)
             if written and at % 8 == 1:  # more than a server with low limits lets wait, though nothing waits
                 yield bytes([number | SMALL]) + asked + (written[-1][:1] + _large(context, one.asked[-1])) * LARGE_TIMES
+
+
+def _ended_otherwise(context: FuzzContext, head: bytes, steps: int, at: int) -> Iterator[bytes]:
+    """Yield a conversation in which the server is started again, or a client takes nothing while time passes."""
+    if keeps_anything(context.name):  # before the last step, and with room for more after it
+        yield head + bytes(steps - 1) + bytes([KILLED_FIRST - at % 2])
+    if context.by_state and at % 2 == 0:
+        which = WAITS_HELD + at // 2 % (16 - WAITS_HELD)
+        yield head + bytes(steps) + bytes([WAIT_KIND | which << 4, at % len(BRIEF_WAITS)])
 
 
 def _again(number: int, written: Sequence[bytes]) -> bytes:

@@ -61,10 +61,13 @@ class DisconnectStep:
 
 @dataclass(frozen=True, slots=True)
 class HeldStep:
-    """While the client of a connection takes nothing, send requests there or elsewhere; then let it take all."""
+    """While the client of a connection takes nothing, send requests there or elsewhere; then let it take all.
+
+    Or let time pass; then it goes.
+    """
 
     connection: str
-    step: RequestStep
+    step: RequestStep | AdvanceStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Self
 
@@ -41,6 +42,10 @@ class Codec:
         except KeyError:
             raise self.no_such(message, "message") from None
         return encode(message)
+
+    def other_forms(self, message: Message) -> Mapping[str, bytes]:
+        """Return name -> bytes that every server reads as a request, though no client has a reason to write them."""
+        return {}
 
     def no_such(self, message: object, kind: str) -> LocalProtocolError:
         """Return the error for what is not a `kind` of this profile."""

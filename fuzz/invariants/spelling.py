@@ -17,7 +17,7 @@ SPELLED = 4
 def spelled(codec: Any, link: Link, request: Request, data: bytes, number: int) -> bytes:
     """Return the bytes of a request, now and then in another spelling, the same for the same `number`."""
     chosen = crc32(data, number)
-    if chosen % SPELLED or not link.has_spellings:
+    if chosen % SPELLED:
         return data
-    known = list(codec.spellings(request).values())
+    known = list((codec.spellings if link.has_spellings else codec.other_forms)(request).values())
     return known[chosen // SPELLED % len(known)] if known else data

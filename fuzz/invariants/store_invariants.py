@@ -10,6 +10,7 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.known_ids import note_ids
 from wireproof.fuzz.invariants.spelling import spelled
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.script import Restart, ScriptStep
@@ -26,15 +27,13 @@ from wireproof.fuzz.store_steps import (
 )
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.protocols.connection import Client
-from wireproof.protocols.fields import Raw
 from wireproof.reference_server.model import CountingModel, Disagreement, LastingModel, LimitedModel, Window
 from wireproof.reference_server.registry import has_server_model
 
 __all__ = ["StoreCheck"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
-WRITTEN_NS = 10**9  # in which the reference server writes what it may write later
-LONGEST = 600  # characters of the detail of a violation
+WRITTEN_NS, LONGEST = 10**9, 600  # in which a server writes what it may write later; characters of a detail
 
 
 class StoreCheck:
@@ -91,16 +90,19 @@ class StoreCheck:
             case RequestStep(name, requests) if name in self._lines and requests:
                 self._ask(step, name, requests)
             case HeldStep(name, asked) if name in self._lines and self._is_stream(name):
-                self._hold(name, asked)
+                self._wait_held(step, name, asked.ns) if isinstance(asked, AdvanceStep) else self._hold(name, asked)
             case PartsStep(asked, cut, between) if asked.connection in self._lines:
                 self._send_parts(step, asked, cut, between)
             case RestartStep(is_killed):
                 self._restart(step, is_killed=is_killed)
             case AdvanceStep(ns) if ns >= 0:
-                self.done.append(step)
-                self.transport.advance(ns)
-                self._keep(Sleep(ns / 1e9), Answer(Kind.WAITED, 0.0))
+                self._advance(step, ns)
         self._settle()
+
+    def _advance(self, step: Step, ns: int) -> None:
+        self.done.append(step)
+        self.transport.advance(ns)
+        self._keep(Sleep(ns / 1e9), Answer(Kind.WAITED, 0.0))
 
     def _restart(self, step: Step, *, is_killed: bool) -> None:
         """Start the server again once it has written all, or, killed, at once where all must be kept by then.
@@ -214,20 +216,28 @@ class StoreCheck:
         else:
             self._ask(asked, other, asked.requests)
         self.done[number:] = [HeldStep(name, asked)]
-        if name not in self._lines:
-            return
-        answer = self._perform(Read(name, 0.0))
-        if answer.kind is Kind.RECEIVED:
-            detail = f"{name}: {answer.data[:80].hex()} while its client takes nothing"
-            raise InvariantError("a paused session writes nothing", detail, "paused")
-        if answer.kind in BY_TARGET:
-            self._perform(Shut(name, "close"))
-            self._forget(name, self.transport.now_ns())
+        if name not in self._lines or not self._is_quiet(name):
             return
         self.transport.hold(name, is_held=False)
         if begins_tls:
             self._secure(name)
         self._await_replies(name)
+
+    def _wait_held(self, step: Step, name: str, ns: int) -> None:  # what waits for the client is not asked for
+        if ns >= 0 and self.transport.hold(name, is_held=True):
+            self._advance(step, ns)
+            if self._is_quiet(name):
+                self._disconnect(name, "reset")
+
+    def _is_quiet(self, name: str) -> bool:
+        """Check that a held session writes nothing; return whether it is still open."""
+        answer = self._perform(Read(name, 0.0))
+        if answer.kind is Kind.RECEIVED:
+            detail = f"{name}: {answer.data[:80].hex()} while its client takes nothing"
+            raise InvariantError("a paused session writes nothing", detail, "paused")
+        if answer.kind in BY_TARGET:
+            self._disconnect(name, "close")
+        return name in self._lines
 
     def _send_parts(self, step: PartsStep, asked: RequestStep, cut: int, between: RequestStep) -> None:
         """Send one request in two parts: the first is not answered, and harms no other connection."""
@@ -381,15 +391,8 @@ class StoreCheck:
             if request is None:
                 raise InvariantError("a reply answers a request", f"{name}: {describe(message)}"[:LONGEST], "surplus")
             if type(request) in {type(one) for one in self.model.greeting(self._links[name])}:
-                self._note_ids(message)
+                note_ids(self.known_ids, self.context.symbols.codec.layout(type(message)), message)
         _check("answers agree with the model", self.judge.received(name, message, until))
-
-    def _note_ids(self, reply: Message) -> None:
-        for name, kind in self.context.symbols.codec.layout(type(reply)).fields:
-            if isinstance(kind, Raw) and (value := getattr(reply, name)) not in self.known_ids.setdefault(
-                kind.size, []
-            ):
-                self.known_ids[kind.size].append(value)
 
 
 def _check(invariant: str, found: Disagreement | None) -> None:

@@ -14,6 +14,7 @@ from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.packed import compile_packed, same_when_read
 from wireproof.protocols.profile import Profile, Variant
 from wireproof.protocols.tmqp.enums import OLD_VERSION, VERSION, FrameType
+from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.profiles import MESSAGES, OPERATIONS, RELEASED_NUMBERS, SENT
 from wireproof.protocols.tmqp.replies import OtherFrame, Pong, ServerPing
 from wireproof.protocols.tmqp.requests import AnswerPing, Custom, Hello, Ping
@@ -33,6 +34,10 @@ REST = bytes(6)
 LARGEST_HEAD = 1024
 """More than a frame without headers and payload takes."""
 NUMBER = 5
+BLOCK = 2
+"""Bytes of the size of a block of headers."""
+NO_HEADERS = {"a line without a colon": b"Queue-Id 7\r\n", "a line without a name": b":7\r\n"}
+"""Lines that are ignored."""
 """Where the content type lies."""
 
 
@@ -63,6 +68,17 @@ class Codec(codec.Codec):
     def is_other_form(self, message: Message, data: bytes) -> bool:
         """Say whether `data` reads as `message`: sizes, headers and pings have several forms."""
         return same_when_read(self.decoders[type(message)], message, data)
+
+    def other_forms(self, message: Message) -> Mapping[str, bytes]:
+        """Return the request with a line among its headers that is none: without a colon, or without a name."""
+        if not isinstance(message, RequestFrame) or not message.headers:
+            return {}
+        plain, lines = self.encode(message), b"".join(b"%s:%s\r\n" % (one.name, one.value) for one in message.headers)
+        block = len(lines).to_bytes(BLOCK, "little") + lines
+        more = {
+            what: (len(lines) + len(line)).to_bytes(BLOCK, "little") + line + lines for what, line in NO_HEADERS.items()
+        }
+        return {what: plain.replace(block, one, 1) for what, one in more.items()}
 
     def decode_protocol(
         self, kind: type[Message], data: bytes, at: int, end: int, context: FrameContext

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fuzz.planting import plant
 from wireproof.conformance.model.trace import Kind
-from wireproof.fuzz import transport_input
+from wireproof.fuzz import parser_input, transport_input
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.known_targets import TARGETS
@@ -21,11 +21,14 @@ from wireproof.fuzz.store_input import KILLED_FIRST, RECORDED, RESTARTED_FIRST, 
 from wireproof.fuzz.store_seeds import CHANGED_SINCE, seeds
 from wireproof.fuzz.store_steps import ConnectStep, PartsStep, RequestStep
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
-from wireproof.protocols import Request
+from wireproof.protocols import Request, protocol
+from wireproof.protocols.throttr.requests import Publish
 from wireproof.protocols.tmqp import Header
+from wireproof.protocols.tmqp.codec import NO_HEADERS, Codec
 from wireproof.protocols.tmqp.requests import CreateQueue, Custom, Join, Ping, Produce, Protocol
 from wireproof.reference_server.namechan.state import State as ServerState
 from wireproof.reference_server.namechan.store import Store
+from wireproof.reference_server.psrt.feed import Feed
 from wireproof.reference_server.stream_session import StreamSession
 from wireproof.reference_server.throttr.record_requests import RecordRequests
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -197,3 +200,46 @@ def test_like_seeds_of_several_profiles_are_not_of_one_round(monkeypatch: pytest
 
     assert number > 1
     assert len({one[1:] for one in played}) > 0.95 * len(of_one)
+
+
+def test_a_client_that_takes_nothing_while_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A held client was only ever sent what requests cause."""
+    some = [one for one in seeds("psrt") if one[0] & RECORDED]
+    plant(monkeypatch, Feed, "wake", "is_silent and not self._is_held", "is_silent")
+
+    with pytest.raises(InvariantError, match="a paused session writes nothing"):
+        check_all(check, "psrt", some)
+
+
+def test_lines_among_headers_that_are_none_are_sent() -> None:
+    """No codec writes them, so that nobody asked what becomes of them."""
+    codec = Codec.of(protocol("tmqp").profiles["doc"], "standard")
+    asked = CreateQueue(id=b"q", target=b"c", headers=(Header(b"Queue-Id", b"1"),))
+    known = list(parser_input.seeds("tmqp"))
+
+    forms = codec.other_forms(asked)
+
+    assert all(codec.decode(CreateQueue, data) == asked != data for data in forms.values())
+    assert all(any(line in data for data in known) for line in NO_HEADERS.values())
+
+
+def greeted(*names: str) -> StoreCheck:
+    """Return a server and its model, with two connections, of which some have asked for their ids."""
+    made = "throttr", "7.3.2", "uint16"
+    found = StoreCheck(FuzzContext(*made), InProcess(*made, mutant=None), tolerance_ns=0, shared=False)
+    for name in "ab":
+        found.do(ConnectStep(name))
+    for name in names:
+        found.do(RequestStep(name, found.model.greeting()))
+    return found
+
+
+def test_the_channel_of_a_connection_that_nobody_has_asked_for_its_id() -> None:
+    """The model took it for a channel of nobody."""
+    _, its = greeted("a", "b").known_ids[16]  # the same in each server
+    found = greeted("a")
+
+    found.do(RequestStep("a", (Publish(its.hex().encode(), b"for b"),)))
+
+    assert b"for b" in found.trace[-1].data
+    assert found.trace[-1].connection == "b"

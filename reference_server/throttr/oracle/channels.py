@@ -174,6 +174,9 @@ class Channels:
         times = {**self._spare.get(name, {}), **{peer: one.times for peer, one in held.items()}}
         perhaps = {peer: most for peer, most in times.items() if self._peers.may_be_there(peer, at)}
         sure = {peer: most for peer, most in perhaps.items() if peer in held and self._peers.is_surely_there(peer, at)}
+        if self.automatic and len(name) == HEX_ID:  # that of a connection which never asked for its id, maybe
+            unknown = (peer for peer in self._peers if peer.id is None and self._peers.may_be_there(peer, at))
+            perhaps = {**dict.fromkeys(unknown, 1), **perhaps}
         return sure, perhaps
 
     def pushed(self, peer: Peer, push: Message) -> None:
