@@ -38,10 +38,6 @@ MOST_SENT = 4096
 TLS = 128
 ENDS_AT_ONCE = 4
 """Set there where the peer ends its side with its last byte."""
-JOINED = 8
-"""Set there where the client goes on with another conversation: one alone may be answered too little to be held."""
-OTHER_STEP = 2_654_435_761
-"""Places from a conversation to that other one, before it is reduced to their number."""
 SMALL = 16
 """Set in the byte of the high-water mark for a server that does little at a time."""
 ENDS = {32: (INSIDE, OUTSIDE), 64: (OUTSIDE,), 0: (INSIDE,)}
@@ -77,9 +73,6 @@ def _made(name: str, data: bytes) -> TransportCheck:
     streams, openings = _streams(name, *spoken), _tls_openings(name, *spoken)
     at = int.from_bytes(data[2:4], "little") % len(streams)
     link, sent = streams[at]
-    if data[1] & JOINED:
-        alike = [more for one, more in streams if one == link]
-        sent += alike[at * OTHER_STEP % (1 << 32) * len(alike) >> 32]
     mark, is_small = MARKS[data[1] % len(MARKS)], bool(data[1] & SMALL)
     if data[1] & TLS and link in openings:
         rest = sent[len(openings[link]) :]
@@ -152,7 +145,6 @@ def seeds(name: str) -> Iterator[bytes]:
             yield bytes([number, 3 | SMALL | ENDS_AT_ONCE, *which])
             yield bytes([number, at % 3 | SMALL * (at & 1), *which, *IN_PIECES * 6])
             yield bytes([number, 3, *which, *NEVER_TAKEN])
-            yield bytes([number, at % 3 | JOINED | SMALL * (at >> 1 & 1), *which, *IN_PIECES * 6])
             if streams[at][0] in openings and at % OF_THESE_INSIDE_TLS == 0:
                 yield bytes([number, TLS | 3, *which])
                 yield bytes(

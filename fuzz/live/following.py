@@ -180,8 +180,9 @@ class Follower:
     def finish(self) -> None:
         """Judge the end of a play, in which all that is due had its time."""
         self._take_early()
+        was_waited_for = not (self.has_stopped and self.judge.expects_answers)
         for name, line in self._open.items():
-            if self.found is None and line.ended is None:
+            if self.found is None and line.ended is None and was_waited_for:
                 self._miss(name)
         self.settled()
 

@@ -126,6 +126,8 @@ class Codec(codec.Codec):
                 raise too_large(at, end - at + 1, context.limit)
             context.resume = _LineEnd(end - at)
             return None, end - at + 1
+        if stop - at >= context.limit:
+            raise too_large(at, stop - at + 1, context.limit)
         return Outcome(data[at:stop]), stop + 1
 
     def _constructors(self, requests: tuple[type[Request], ...]) -> Layouts:

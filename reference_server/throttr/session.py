@@ -102,9 +102,11 @@ class ThrottrSession(Session):
             self._write(answer)
 
     def _receive(self, data: bytes) -> None:
+        if self._deaf:
+            return
         if self._waits:
             self._held.append(data)
-        elif not self._deaf:
+        else:
             self._take(data)
             self._work([])
 

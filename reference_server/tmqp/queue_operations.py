@@ -172,15 +172,15 @@ class QueueOperations:
 
         Raises `RefusedError` where a release finds no id in the payload.
         """
-        refused, channel = self._channel(request, session, always=by_payload)
-        if channel is None:
-            return refused, None
         state, client = self._state, session.known
         given = header(request.headers, QUEUE_ID)
         number = whole(given)
-        if given is None and not by_payload and state.rules.makes_queue_without_id:
+        if given is None and not by_payload and state.rules.makes_queue_without_id and client.is_admin:
             session.answer(state.answer(request, client, ResultCode.UNACCEPTABLE, always=True))
             number = 0
+        refused, channel = self._channel(request, session, always=by_payload)
+        if channel is None:
+            return refused, None
         if by_payload and (number is None or not state.rules.reads_queue_id_header):
             number = int.from_bytes(request.payload[:2], "little") if len(request.payload) > 1 else None
             if number is None and not state.rules.answers_bad_requests:

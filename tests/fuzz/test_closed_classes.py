@@ -21,17 +21,20 @@ from wireproof.fuzz.store_input import KILLED_FIRST, RECORDED, RESTARTED_FIRST, 
 from wireproof.fuzz.store_seeds import CHANGED_SINCE, seeds
 from wireproof.fuzz.store_steps import ConnectStep, PartsStep, RequestStep
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
-from wireproof.protocols import Request, protocol
+from wireproof.protocols import RemoteProtocolError, Request, protocol
+from wireproof.protocols.namechan.requests import HookCreate
 from wireproof.protocols.throttr.requests import Publish
 from wireproof.protocols.tmqp import Header
 from wireproof.protocols.tmqp.codec import NO_HEADERS, Codec
-from wireproof.protocols.tmqp.requests import CreateQueue, Custom, Join, Ping, Produce, Protocol
+from wireproof.protocols.tmqp.requests import ClearQueue, CreateQueue, Custom, Join, Ping, Produce, Protocol
+from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.namechan.state import State as ServerState
 from wireproof.reference_server.namechan.store import Store
 from wireproof.reference_server.psrt.feed import Feed
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Peer
 from wireproof.reference_server.stream_session import StreamSession
 from wireproof.reference_server.throttr.record_requests import RecordRequests
-from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import State
 from wireproof.reference_server.tmqp.messaging import Messaging
 from wireproof.reference_server.tmqp.queue_operations import QueueOperations
@@ -180,15 +183,6 @@ def test_what_a_release_relays_may_have_no_hop_left() -> None:
     assert b"m" in found.trace[-1].data
 
 
-def test_what_is_held_after_a_request_of_unknown_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A conversation with such a request has too few answers for a session to be held."""
-    some = [one for one in transport_input.seeds("throttr") if one[1] & transport_input.JOINED]
-    plant(monkeypatch, ThrottrSession, "_break_off", "self._held.clear()", "pass")
-
-    with pytest.raises(InvariantError, match="whole is any pace"):
-        check_all(transport_input.check, "throttr", some)
-
-
 def test_like_seeds_of_several_profiles_are_not_of_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """There was no time for half of the seeds, drawn at random, so that some conversations were never played."""
     played: list[bytes] = []
@@ -243,3 +237,40 @@ def test_the_channel_of_a_connection_that_nobody_has_asked_for_its_id() -> None:
 
     assert b"for b" in found.trace[-1].data
     assert found.trace[-1].connection == "b"
+
+
+def test_a_line_beyond_the_limit_that_comes_at_once() -> None:
+    """Limits were tried of servers only; the reference client of namechan took any line that came at once."""
+    context = FuzzContext("namechan", "1", "standard")
+    client = context.symbols.protocol.link_of("hook").client(context.symbols.codec, max_frame=1024)
+    client.await_reply(HookCreate(topic=b"t"))
+    client.receive_data(b"e" * 1024 + b"\n")
+
+    with pytest.raises(RemoteProtocolError, match="too_large"):
+        client.next_event()
+
+
+def test_a_release_misses_the_id_of_a_queue_before_its_channel() -> None:
+    """The released server answers 406 and then 404; the reference server and the model knew the 404 alone."""
+    made = "tmqp", "twino-3.0.0", "standard"
+    found = StoreCheck(FuzzContext(*made), InProcess(*made, mutant=None), tolerance_ns=0, shared=False)
+    found.do(ConnectStep("a"))
+    found.do(RequestStep("a", found.model.greeting()))
+
+    found.do(RequestStep("a", (ClearQueue(id=b"z", pending_response=1, target=b"nowhere"),)))
+
+    answers = b"".join(one.data for one in list(found.trace)[-2:] if one.kind is Kind.RECEIVED)
+    assert answers.index((406).to_bytes(2, "little")) < answers.index((404).to_bytes(2, "little"))
+
+
+def test_what_comes_to_a_deaf_session_that_is_held() -> None:
+    """The reference server held it, and handled it once its peer read again, found by two conversations in a row."""
+    written: list[bytes] = []
+    service = create_service("throttr", profile="7.3.2", variant="uint8", clock=VirtualClock())
+    session = service.connect(Peer(), written.append, lambda: None)
+    session.data_received(b"\xf0")
+    session.pause_writing()
+    session.data_received(b"\x18")
+    session.resume_writing()
+
+    assert b"".join(written) == b""

@@ -287,12 +287,12 @@ class ModelOperations:
         """Return the addressed queue (E12); without one, expect the answer."""
         channel, number = self._world.channel(request.target), number_in(first_header(request, b"queue-id"))
         rules = self._world.rules
-        if channel is None:
-            self._expect_missing(client, request, always=by_payload)
-            return None
         if not by_payload and first_header(request, b"queue-id") is None and rules.makes_queue_without_id:
             self._expect_answer(client, request, ResultCode.UNACCEPTABLE, always=True)
             number = 0  # what a release does then (E44)
+        if channel is None:
+            self._expect_missing(client, request, always=by_payload)
+            return None
         if by_payload and (number is None or not rules.reads_queue_id_header):
             number = int.from_bytes(request.payload[:2], "little") if len(request.payload) > 1 else None
         if number is None:

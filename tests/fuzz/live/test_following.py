@@ -39,6 +39,8 @@ from wireproof.protocols.throttr.requests import (
     Whoami,
 )
 from wireproof.protocols.throttr.requests import Set as SetBuffer
+from wireproof.protocols.tmqp import requests as tmqp
+from wireproof.protocols.tmqp.replies import ProtocolReply, Welcome
 
 THROTTR = FuzzContext("throttr", "7.3.2", "uint16")
 PSRT = FuzzContext("psrt", "1", "standard")
@@ -205,6 +207,33 @@ def test_a_push_that_takes_its_time_is_waited_for_also_where_the_model_stops() -
     trace.append(TraceEvent(30_000, "a", Kind.RECEIVED, context.encode(PushedEvent(CHANNEL, b"x"))))
     assert follows.awaited() is None
     follows.finish()
+    assert follows.found is None
+
+
+def test_what_nobody_waited_for_is_not_missing() -> None:
+    """Where answers come in any order, a model that stops waits for nothing more."""
+    context = FuzzContext("tmqp", "twino-3.0.0", "standard")
+    follows = follower(context, bare=True)
+    assert follows is not None
+    trace = FollowedTrace(context=context)
+    trace.follower = follows
+    for name in (b"~00000001~a", b"~00000002~b"):
+        hello = tmqp.Hello(payload=b"NONE /\r\nClient-Id:%s\r\n" % name)
+        trace.append(TraceEvent(0, name[-1:].decode(), Kind.OPENED))
+        asked = context.encode(tmqp.Protocol()) + context.encode(hello)
+        trace.append(TraceEvent(0, name[-1:].decode(), Kind.SENT, asked))
+        told = ProtocolReply(), Welcome(one_delivery=1, id=b"w", target=name, content_type=202)
+        trace.append(
+            TraceEvent(0, name[-1:].decode(), Kind.RECEIVED, b"".join(map(context.symbols.codec.encode, told)))
+        )
+    assert follows.awaited() is None
+
+    relayed = tmqp.Respond(id=b"r", target=b"~00000002~b"), tmqp.Respond(id=b"s", target=b"~00000002~b")
+    for one in relayed:
+        trace.append(TraceEvent(0, "a", Kind.SENT, context.encode(one)))
+    follows.finish()
+
+    assert follows.has_stopped
     assert follows.found is None
 
 

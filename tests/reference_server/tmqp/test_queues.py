@@ -244,8 +244,12 @@ def test_deleting_and_clearing(server: Server) -> None:
     assert line.codes(asked(QueueInfo, server, 2), asked(DeleteQueue, server, 2)) == [("RESPONSE", 404)] * 2
     assert line.codes(asked(DeleteQueue, server)) == [("RESPONSE", 0)]
     assert server.service.state.held == 0
-    for request in (DeleteQueue, QueueInfo, UpdateQueue):
+    for request in (DeleteQueue, QueueInfo):
         assert line.codes(request(id=b"1", target=b"none", **WAITS)) == [("RESPONSE", 404)]
+    update = line.codes(UpdateQueue(id=b"1", target=b"none", **WAITS))
+    assert update == [
+        ("RESPONSE", code) for code in ((406, 404) if server.service.state.rules.makes_queue_without_id else (404,))
+    ]
 
 
 def test_a_queue_that_nobody_names(document: Server, released: Server) -> None:
