@@ -8,7 +8,7 @@ from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.known_deaths import KnownDeaths
-from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import SAMPLED, judged
 from wireproof.fuzz.live.reduction import PATIENCE
 from wireproof.fuzz.live.simulated import simulated
@@ -34,7 +34,15 @@ def in_reference(found: FuzzFinding) -> str | None:
 
 
 def _seen(play: Play, found: FuzzFinding) -> str | None:
-    """Return what the oracle of a finding reports for a play; a death without words is known by its script."""
+    """Return what the oracle of a finding reports for a play; a death without words is known by its script.
+
+    The shape of one that was not reduced to its end leaves out what it asks again (known_deaths.py).
+    """
     deaths = KnownDeaths(FuzzContext(found.protocol, found.profile, found.variant))
     key = found.oracle, found.shape
-    return next((one.detail for one in judged(play) if deaths.distinguished(one, found.script).key == key), None)
+
+    def is_found(one: Suspicion) -> bool:
+        shapes = (deaths.distinguished(one, found.script, is_reduced=reduced) for reduced in (True, False))
+        return any(shape.key == key for shape in shapes)
+
+    return next((one.detail for one in judged(play) if is_found(one)), None)
