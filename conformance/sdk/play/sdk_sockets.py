@@ -52,6 +52,8 @@ class Sockets:
         self.spoken = spoken(protocol)
         self.codec = self.spoken.codec(self.spoken.profiles[profile], variant)
         self.listeners: dict[str, Listener] = {}
+        self._earlier: list[Listener] = []
+        """Those whose connection was begun once more under the same name."""
         self.moved = asyncio.Event()
         """Set whenever something happened."""
         self._trace = trace
@@ -124,6 +126,8 @@ class Sockets:
         """Listen for a connection, unless the case has stopped that before; raises `OSError` where we may not."""
         if name in self.listeners and self.listeners[name].is_down:
             return self.listeners[name]
+        if name in self.listeners:
+            self._earlier.append(self.listeners[name])
         listener = self.listeners[name] = Listener(self, name)
         await listener.listen()
         return listener
@@ -135,7 +139,7 @@ class Sockets:
 
     def close(self) -> None:
         """Close every listener and connection."""
-        for listener in self.listeners.values():
+        for listener in (*self._earlier, *self.listeners.values()):
             listener.close()
 
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:

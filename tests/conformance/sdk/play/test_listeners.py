@@ -6,13 +6,16 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import cast
 
 import pytest
 
 from tests.reference_client.peers import in_a_loop
-from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.sdk.play.certificate_authority import Authority
 from wireproof.conformance.sdk.play.listeners import LOOPBACK, Listener
+from wireproof.conformance.sdk.play.sdk_sockets import Sockets
+from wireproof.conformance.sdk.play.waits import Waits, Watched
 from wireproof.protocols import protocol
 from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
@@ -203,3 +206,17 @@ async def test_a_goodbye_is_answered_and_every_socket_closed() -> None:
         assert await reader.read() == b"\1"
         assert await data.read() == b""
         assert listener.lines[""].came == b""
+
+
+@in_a_loop
+async def test_nobody_listens_for_a_connection_that_was_begun_once_more_when_the_case_is_over() -> None:
+    waits = Waits(cast(Watched, None))  # no driver is asked for anything
+    where = {"protocol": "namechan", "profile": "1", "variant": "standard"}
+    sockets = Sockets(Trace(), **where, timeout=1, is_over=lambda: False, waits=waits)
+    ports = [(await sockets.open("a")).port, (await sockets.open("a")).port]
+
+    sockets.close()
+
+    for port in ports:
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(LOOPBACK, port)
