@@ -306,6 +306,7 @@ def _by_byte(name: str) -> tuple[Endpoint, ...]:
 def rebuild_codecs(name: str) -> None:
     """Discard cached codecs, so that they are built from the code as it is now; the seeds stay as they are."""
     for endpoint in combinations(name):
+        requests(endpoint.protocol, endpoint.profile, endpoint.variant)
         _ = endpoint.known
     getattr(protocol(name).codec, "cache_clear", lambda: None)()
     combinations.cache_clear()
