@@ -36,6 +36,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("leaves-by-case", "LEAVE wants the name of the channel as JOIN had it.", "LEAVE-1 CREATE_CHANNEL-2",
            edit("Operations.join", "self._channels.join(channel, client)", "self._channels.join(channel, client); vars(self._state).setdefault('joined', {})[client, channel] = request.target"),
            edit("Operations.leave", "client not in channel.members", "client not in channel.members or vars(self._state).get('joined', {}).get((client, channel)) != request.target")),
+    mutant("deletes-by-case", "DELETE_CHANNEL wants the name of the channel as CREATE_CHANNEL had it.", "CREATE_CHANNEL-2 DELETE_CHANNEL-1",
+           edit("Operations.delete_channel", "if channel is None:", "if channel is not None and channel.name != request.target: return self._state.answer(request, session.known, ResultCode.NOT_FOUND)", "if channel is None:")),
     mutant("leave-forgets-others", "LEAVE forgets what the client has to acknowledge in its other channels.", "CONFIRMATION-3 ACKNOWLEDGE-3",
            edit("Operations.leave", "self._channels.leave(channel, client)", "self._channels.leave(channel, client)",
                 "for one in client.channels:", "    for queue in one.queues.values():",
