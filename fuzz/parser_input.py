@@ -61,6 +61,7 @@ __all__ = [
     "check_of",
     "check_one",
     "combinations",
+    "decode_seeds",
     "described",
     "rebuild_codecs",
     "seeds",
@@ -303,11 +304,16 @@ def _by_byte(name: str) -> tuple[Endpoint, ...]:
     return tuple(endpoints[byte % len(endpoints)] for byte in range(256))
 
 
-def rebuild_codecs(name: str) -> None:
-    """Discard cached codecs, so that they are built from the code as it is now; the seeds stay as they are."""
+def decode_seeds(name: str) -> None:
+    """Decode all seeds of a protocol by the code as it is now; what they say is kept when codecs are rebuilt."""
+    for _ in seeds(name):
+        pass
     for endpoint in combinations(name):
         requests(endpoint.protocol, endpoint.profile, endpoint.variant)
-        _ = endpoint.known
+
+
+def rebuild_codecs(name: str) -> None:
+    """Discard cached codecs, so that they are built from the code as it is now; the seeds stay as they are."""
     getattr(protocol(name).codec, "cache_clear", lambda: None)()
     combinations.cache_clear()
     _by_byte.cache_clear()

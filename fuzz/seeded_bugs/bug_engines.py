@@ -27,7 +27,7 @@ from wireproof.fuzz.step_failure import Setting
 from wireproof.protocols import protocol
 from wireproof.reference_server.registry import limits_of
 
-__all__ = ["ENGINES", "Engine", "EngineResult", "Task"]
+__all__ = ["ENGINES", "Engine", "EngineResult", "Task", "seeded"]
 
 EXAMPLE_STEPS = 80
 LARGEST_FRAME = 128 << 20
@@ -82,19 +82,21 @@ Engine = Callable[[Task], EngineResult]
 def own_code(target: str, task: Task) -> EngineResult:
     """Fuzz our own code with the bug in the fuzzer's process, or in this one under Hypothesis."""
     edits = task.bug.edits if task.bug else ()
-    list(TARGETS[target].seeds(task.protocol))  # the seeds are decoded by the correct code
-    parser_input.rebuild_codecs(task.protocol)
     if not task.guided:
-        with _buggy(edits, task.protocol):
+        with seeded(edits, task.protocol):
             return _by_hypothesis(TARGETS[target], task)
     crash, executions = _by_atheris(TARGETS[target], task, {SEEDED_BUG: task.mutant or ""})
-    with _buggy(edits, task.protocol):
+    with seeded(edits, task.protocol):
         return _confirmed(TARGETS[target], task, crash, executions)
 
 
 @contextmanager
-def _buggy(edits: tuple[Edit, ...], name: str) -> Iterator[None]:
-    """Seed a bug in our code for the duration of a context, codecs included."""
+def seeded(edits: tuple[Edit, ...], name: str) -> Iterator[None]:
+    """Seed a bug in our code for the duration of a context, codecs included. Raises `ValueError`, see `Edit`.
+
+    The seeds of the protocol are decoded by the right code before: a bug may read one of them without end.
+    """
+    parser_input.decode_seeds(name)
     with applied(edits):
         parser_input.rebuild_codecs(name)
         try:

@@ -7,7 +7,7 @@ WIREPROOF_PROTOCOL names the protocol.
 
 from __future__ import annotations
 
-from wireproof.fuzz.parser_input import check_one, combinations, rebuild_codecs
+from wireproof.fuzz.parser_input import check_one, combinations, decode_seeds, rebuild_codecs
 from wireproof.fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, named_protocol, seed_bug
 from wireproof.protocols.registry import PACKAGES
 
@@ -19,6 +19,7 @@ def main() -> None:
     """Run the target."""
     name = named_protocol()
     alone = all(endpoint.stands_alone for endpoint in combinations(name))
+    decode_seeds(name)
     rebuild_codecs(name)
     seed_bug()
     instrument_generated()

@@ -15,7 +15,16 @@ from wireproof.fuzz.carried_requests import carried, picker
 from wireproof.fuzz.invariants import codec_invariants as invariants
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.other_readings import check_runs_of_requests
-from wireproof.fuzz.parser_input import CodecCheck, check, check_of, check_one, combinations, rebuild_codecs, seeds
+from wireproof.fuzz.parser_input import (
+    CodecCheck,
+    check,
+    check_of,
+    check_one,
+    combinations,
+    decode_seeds,
+    rebuild_codecs,
+    seeds,
+)
 from wireproof.fuzz.seeded_bugs.function_edits import applied
 from wireproof.fuzz.seeded_bugs.parser_bugs import BUGS
 from wireproof.fuzz.seeds import exchanges
@@ -339,6 +348,7 @@ def test_an_answer_that_carries_another_and_is_not_written_is_found(monkeypatch:
     def never(codec: object, message: object) -> bytes:
         raise LocalProtocolError(ErrorCode.BAD_VALUE, "planted")
 
+    decode_seeds("throttr")
     monkeypatch.setattr(Codec, "_encode_event_reply", never)
     rebuild_codecs("throttr")
     try:

@@ -8,8 +8,8 @@ import pytest
 
 from wireproof.fuzz import parser_input
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.parser_input import rebuild_codecs
-from wireproof.fuzz.seeded_bugs.function_edits import Edit, applied
+from wireproof.fuzz.seeded_bugs.bug_engines import seeded
+from wireproof.fuzz.seeded_bugs.function_edits import Edit
 from wireproof.protocols import packed
 
 
@@ -54,21 +54,15 @@ def test_a_datagram_in_clear_that_says_it_is_sealed_is_not_judged() -> None:
     ids=["a size of 253", "a line end in a name"],
 )
 def test_what_is_written_at_a_border_of_sizes_and_with_line_ends_is_drawn(edit: Edit) -> None:
-    with applied((edit,)):
-        rebuild_codecs("tmqp")
-        with pytest.raises(InvariantError):
-            redraw_all("tmqp")
-    rebuild_codecs("tmqp")
+    with seeded((edit,), "tmqp"), pytest.raises(InvariantError):
+        redraw_all("tmqp")
 
 
 def test_a_header_whose_value_is_empty_is_drawn() -> None:
     edit = Edit(packed, "_rows_of", "if name and colon)", "if name and value)")
 
-    with applied((edit,)):
-        rebuild_codecs("tmqp")
-        with pytest.raises(InvariantError, match="read as"):
-            redraw_all("tmqp")
-    rebuild_codecs("tmqp")
+    with seeded((edit,), "tmqp"), pytest.raises(InvariantError, match="read as"):
+        redraw_all("tmqp")
 
 
 def test_seeds_draw_fields_and_values_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:

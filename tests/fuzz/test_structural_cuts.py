@@ -7,8 +7,9 @@ import pytest
 from wireproof.fuzz import parser_input
 from wireproof.fuzz.codec_checks import CodecCheck, check_of
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.parser_input import STRUCTURAL, Endpoint, rebuild_codecs
-from wireproof.fuzz.seeded_bugs.function_edits import Edit, applied
+from wireproof.fuzz.parser_input import STRUCTURAL, Endpoint
+from wireproof.fuzz.seeded_bugs.bug_engines import seeded
+from wireproof.fuzz.seeded_bugs.function_edits import Edit
 from wireproof.fuzz.structural_cuts import WAYS, borders
 from wireproof.fuzz.table_seeds import tables
 from wireproof.protocols import tables as code
@@ -42,14 +43,12 @@ def ways_that_find(edit: Edit, drawn: range) -> list[int]:
     number, _ = client()
     inputs = [(way, bytes([number, way]) + one) for one in streams() for way in drawn]
     found = []
-    with applied((edit,)):
-        rebuild_codecs("throttr")
+    with seeded((edit,), "throttr"):
         for way, data in inputs:
             try:
                 parser_input.combinations("throttr")[number].check_segmentation(data)
             except InvariantError:
                 found.append(way)
-    rebuild_codecs("throttr")
     return found
 
 

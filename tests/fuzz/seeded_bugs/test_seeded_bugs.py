@@ -9,13 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from tests.places import ROOT
-from wireproof.fuzz import coverage_guided
+from wireproof.fuzz import coverage_guided, parser_input
 from wireproof.fuzz.commands.group import command as group
 from wireproof.fuzz.commands.seeded_bugs import command
 from wireproof.fuzz.seeded_bugs import bug_engines, catalogue, table
-from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, EngineResult, Task
+from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, EngineResult, Task, seeded
 from wireproof.fuzz.seeded_bugs.catalogue import all_bugs
 from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
+from wireproof.fuzz.seeds import requests
 from wireproof.mutants.registry import seeded_bugs, server_mutants
 from wireproof.protocols import protocol_names
 
@@ -69,6 +70,16 @@ def test_what_breaks_nothing_by_itself_was_not_found(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bug_engines, "_by_atheris", lambda *given: (b"\0", 7))
 
     assert ENGINES["parser"](Task("throttr", MUTANTS["parser", "size-signed"], 9, 1)).executions is None
+
+
+def test_a_bug_does_not_change_the_requests_that_seeds_hold() -> None:
+    parser_input.decode_seeds("throttr")
+    drawn = {(one.profile, one.variant): one.known for one in parser_input.combinations("throttr")}
+    requests.cache_clear()
+
+    with seeded(MUTANTS["parser", "size-signed"].edits, "throttr"):
+        assert requests.cache_info().currsize >= len(drawn), "requests would be read with the bug, and without end"
+        assert {(one.profile, one.variant): one.known for one in parser_input.combinations("throttr")} == drawn
 
 
 def test_every_bug_has_an_engine_and_a_name_of_its_own() -> None:
