@@ -19,10 +19,10 @@ from wireproof.conformance.interop.judge import Judge, stream_fault
 from wireproof.conformance.interop.paired_client import GRACE, PairedClient
 from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
+from wireproof.conformance.interop.receivers import Receivers
 from wireproof.conformance.interop.reference_oracle import ReferenceOracle
 from wireproof.conformance.interop.results import Breach, Side, StepResult
 from wireproof.conformance.interop.scenario import ScenarioStep, Scene, asked_class, marked, request_of, scenes
-from wireproof.conformance.interop.turns import Turns
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.sdk.driver_process import DriverEndedError, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, FailureKind
@@ -48,10 +48,10 @@ class Pairing:
     """What all is called by in the scene that is played."""
     _connections: dict[str, ProxiedConnection] = field(default_factory=dict)
     _ids: ChosenIds = field(init=False)
-    _turns: Turns = field(init=False)
+    _receivers: Receivers = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ids, self._turns = ChosenIds(self.plain), Turns(self.plain)
+        self._ids, self._receivers = ChosenIds(self.plain), Receivers(self.plain)
 
     async def play(self) -> AsyncIterator[StepResult]:
         """Yield what becomes of every operation."""
@@ -73,7 +73,11 @@ class Pairing:
     async def _scene(self, scene: Scene) -> AsyncIterator[StepResult]:
         self.proxy.start_over()
         self._connections.clear()
-        self._name, self._ids, self._turns = marked(self.mark, scene.name), ChosenIds(self.plain), Turns(self.plain)
+        self._name, self._ids, self._receivers = (
+            marked(self.mark, scene.name),
+            ChosenIds(self.plain),
+            Receivers(self.plain),
+        )
         oracle, samples = ReferenceOracle(self.plain), Samples(self.plain)
         over: str | None = None
         guilty: Side | None = None
@@ -143,7 +147,7 @@ class Pairing:
         request = request_of(samples, self.plain, step)
         if step.link:
             return await self._by_harness(step, request, judge, oracle), False
-        self._turns.asked(step)
+        self._receivers.asked(step)
         if connection.replies:
             return judge.unasked(connection.replies[0]), False
         sent = len(connection.sent)
@@ -263,9 +267,9 @@ class Pairing:
         """
         until = time.monotonic() + self.timeout
         while True:
-            for name in self._turns.candidates(mine, is_alone=is_alone):
+            for name in self._receivers.candidates(mine, is_alone=is_alone):
                 if found := judge.reported(self._connections[name]):
-                    self._turns.learn(mine, name)
+                    self._receivers.learn(mine, name)
                     return name, found
             left = until - time.monotonic()
             if self._connections[mine].broken or left <= 0:

@@ -77,7 +77,7 @@ class Session:
 
     def __init__(self, config: pytest.Config, target: str) -> None:
         """Raises `ProbeError` when the target speaks something else than the cases, `OSError` when nobody is there."""
-        from wireproof.conformance.plugin.turns import Turns
+        from wireproof.conformance.plugin.worker_lock import WorkerLock
         from wireproof.conformance.run import reference_target
         from wireproof.conformance.run.bounds import MANY, Bounds
         from wireproof.conformance.run.plan import Plan, Settings
@@ -107,7 +107,7 @@ class Session:
         self._settings = Settings(timeout=timeout_of(config), features=features, route=route, parameters=limits)
         self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
-        self._turns = Turns(target)
+        self._lock = WorkerLock(target)
 
     def _limits(self, suite: Suite, route: Route, timeout: float) -> dict[str, int] | None:
         """Return the limits of the target that are not the assumed ones, found by asking; None where there are none."""
@@ -130,7 +130,7 @@ class Session:
         """
         import time
 
-        with self._turns.taken(exclusive=case.exclusive) if self._address is not None else nullcontext():
+        with self._lock.taken(exclusive=case.exclusive) if self._address is not None else nullcontext():
             began = time.monotonic()
             return self._plan.record(case, self._outcome(case, attempt), began)
 
@@ -201,7 +201,7 @@ class Session:
 
     def close(self) -> None:
         """Leave nothing behind."""
-        self._turns.give_up()
+        self._lock.give_up()
 
 
 def explain(record: JsonDict) -> str:

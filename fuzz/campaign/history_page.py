@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof.fuzz.campaign.history import Point
+from wireproof.fuzz.campaign.campaign_history import Point
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.reports import rule_of
 

@@ -21,8 +21,8 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board, EngineRow
+from wireproof.fuzz.campaign.campaign_history import CampaignHistory
 from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
-from wireproof.fuzz.campaign.history import CampaignHistory
 from wireproof.fuzz.campaign.history_page import write_page
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
 from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listeners, declared

@@ -50,10 +50,10 @@ from wireproof.fuzz.live.known_deaths import STEERED_AROUND, KnownDeaths, stuck_
 from wireproof.fuzz.live.mutators import lie_in_a_field, mutated_by, pipelined, touched_up
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
+from wireproof.fuzz.live.one_at_a_time import has_several, in_turn
 from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, STAYS, judged
 from wireproof.fuzz.live.own_names import use_own_names
 from wireproof.fuzz.live.reduction import Attributed, Attribution
-from wireproof.fuzz.live.turns import has_several, in_turn
 from wireproof.fuzz.live.weight import HEAVY, Allowance, Weights, weight
 from wireproof.fuzz.script import Script
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.actions import Action, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.fuzz.live.generation import ScriptGenerator
+from wireproof.fuzz.live.one_at_a_time import in_turn
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
-from wireproof.fuzz.live.turns import in_turn
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
 from wireproof.protocols import Role

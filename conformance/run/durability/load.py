@@ -16,7 +16,7 @@ from wireproof.conformance.run.durability.harness_connection import HarnessConne
 from wireproof.conformance.run.durability.promises import BrokenPromise
 from wireproof.protocols import Message
 
-__all__ = ["DEPTH", "Follower", "Load", "Publisher", "body_of", "under_threads"]
+__all__ = ["DEPTH", "Load", "Publisher", "QueueReader", "body_of", "under_threads"]
 
 PUBLISHERS = 3
 DEPTH = 8
@@ -92,7 +92,7 @@ class Load:
     def _follow(self, queue: TestedQueue, how: str) -> None:
         """Read a queue from now on, or all of it: ids without a gap, each noted."""
         with self._at.connect(name=f"{how} {queue.name.decode()}", patience=0.0) as connection:
-            follower = Follower(self._at, connection, queue, how)
+            follower = QueueReader(self._at, connection, queue, how)
             while not self._stop.is_set():
                 message = connection.receive(TICK)
                 if message is not None:
@@ -125,7 +125,7 @@ class Publisher:
         return is_ok
 
 
-class Follower:
+class QueueReader:
     """One connection that reads a queue, from now on or all of it."""
 
     def __init__(self, run: DurabilityRun, connection: HarnessConnection, queue: TestedQueue, how: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wireproof.conformance.run.durability.conversation import TestedQueue
 from wireproof.conformance.run.durability.durability_run import DurabilityRun
-from wireproof.conformance.run.durability.load import Follower, Publisher, body_of
+from wireproof.conformance.run.durability.load import Publisher, QueueReader, body_of
 from wireproof.conformance.run.durability.promises import (
     BrokenPromise,
     Keeps,
@@ -308,7 +308,7 @@ def _followed(run: DurabilityRun, queue: TestedQueue, bodies: list[bytes]) -> tu
     """
     breaches: list[BrokenPromise] = []
     with run.connect(name=f"follow {queue.name.decode()}") as connection:
-        follower = Follower(run, connection, queue, "follow")
+        follower = QueueReader(run, connection, queue, "follow")
         connection.receive()
 
         def follow() -> None:

@@ -13,7 +13,7 @@ from contextlib import closing
 from wireproof.conformance.run.durability.conversation import Conversation, TestedQueue
 from wireproof.conformance.run.durability.durability_run import DurabilityRun
 from wireproof.conformance.run.durability.lives import LastingFactory, SimulatedLives
-from wireproof.conformance.run.durability.load import DEPTH, Follower, Publisher, body_of
+from wireproof.conformance.run.durability.load import DEPTH, Publisher, QueueReader, body_of
 from wireproof.conformance.run.durability.promises import BrokenPromise
 from wireproof.conformance.run.durability.scenarios import SCENARIOS, ScenarioResult, carried_out
 
@@ -56,8 +56,8 @@ class _SteppedLoad:
         self._count = 0
         self._patience = LONGEST_LIFE
 
-    def _follower(self, queue: TestedQueue, how: str) -> Follower:
-        return Follower(self._run, self._run.connect(name=f"{how} {queue.name.decode()}"), queue, how)
+    def _follower(self, queue: TestedQueue, how: str) -> QueueReader:
+        return QueueReader(self._run, self._run.connect(name=f"{how} {queue.name.decode()}"), queue, how)
 
     def step(self, prefix: str) -> None:
         """Do one thing. Raises `OSError`."""

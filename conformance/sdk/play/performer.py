@@ -20,7 +20,7 @@ from wireproof.conformance.sdk.play.listeners import LOOPBACK
 from wireproof.conformance.sdk.play.play_actions import Action
 from wireproof.conformance.sdk.play.sdk_player import Playing, SdkPlayer
 from wireproof.conformance.sdk.play.sdk_sockets import Sockets
-from wireproof.conformance.sdk.play.waits import ANSWER, EVENT, LOST, STEP, Wait, Waits
+from wireproof.conformance.sdk.play.waits import ANSWER, EVENT, LOST, STEP, TimedWait, Waits
 from wireproof.conformance.verdict.crashes import Hang
 
 __all__ = ["Performer", "play_live"]
@@ -166,7 +166,7 @@ class Performer:
             return call.result.result()
         raise NoAnswerError(self._in_vain(wait))
 
-    def _in_vain(self, wait: Wait) -> str:
+    def _in_vain(self, wait: TimedWait) -> str:
         """Take down what the driver did while it was waited for in vain; return how long that was, in words."""
         told, self._hang = wait.in_vain(), wait.hang
         return told

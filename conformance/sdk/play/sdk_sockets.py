@@ -12,7 +12,7 @@ from wireproof.conformance.sdk.driver_protocol import DriverAnswer
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.certificate_authority import Authority
 from wireproof.conformance.sdk.play.listeners import LinkSockets, Listener
-from wireproof.conformance.sdk.play.waits import REQUEST, STEP, Wait, Waits
+from wireproof.conformance.sdk.play.waits import REQUEST, STEP, TimedWait, Waits
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.protocols import protocol as spoken
 from wireproof.reference_server.clock import LoopClock
@@ -156,7 +156,7 @@ class Sockets:
         """Return a session of it."""
         return service.connect(Peer(), write, lambda: None)
 
-    async def _until(self, true: Callable[[], bool], seconds: float, wait: Wait | None = None) -> bool:
+    async def _until(self, true: Callable[[], bool], seconds: float, wait: TimedWait | None = None) -> bool:
         """Wait until something is true, and say whether it is; `wait` may end that before."""
         until = time.monotonic() + seconds
         while not true():

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from wireproof.conformance.verdict.crashes import Hang
 
-__all__ = ["ANSWER", "EVENT", "FULL_WAITS", "HELLO", "LOST", "REQUEST", "STEP", "Wait", "Waits"]
+__all__ = ["ANSWER", "EVENT", "FULL_WAITS", "HELLO", "LOST", "REQUEST", "STEP", "TimedWait", "Waits"]
 
 ANSWER, EVENT, REQUEST = "answer", "event", "request"
 LOST = "answer after the end"
@@ -53,14 +53,14 @@ class Waits:
         self._longest: dict[str, float] = {}
         """What came in the end -> the longest rest before it."""
 
-    def begin(self, kind: str, name: str, seconds: float) -> Wait:
+    def begin(self, kind: str, name: str, seconds: float) -> TimedWait:
         """Begin a wait of `seconds` at most: `kind` is one of the words above, `name` the request that it is for."""
         known = self._in_vain.get((kind, name))
         if known is None and len([one for one in self._in_vain if one[0] != HELLO]) >= FULL_WAITS:
             known = max((took for (other, _), took in self._in_vain.items() if other == kind), default=None)
         if known is None or known < seconds:
-            return Wait(self, kind, name, seconds)
-        return Wait(self, kind, name, seconds, max(IMPATIENT, SLACK * self._longest.get(kind, 0.0)), known)
+            return TimedWait(self, kind, name, seconds)
+        return TimedWait(self, kind, name, seconds, max(IMPATIENT, SLACK * self._longest.get(kind, 0.0)), known)
 
     def came(self, kind: str, seconds: float) -> None:
         """Note a wait that was not in vain, and at the end of which the driver was at rest for so many seconds."""
@@ -71,7 +71,7 @@ class Waits:
         self._in_vain[kind, name] = seconds
 
 
-class Wait:
+class TimedWait:
     """One wait. `is_over` is asked every `STEP` seconds; then it `came` or was `in_vain`."""
 
     def __init__(

@@ -25,8 +25,8 @@ from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign import engines
 from wireproof.fuzz.campaign.board import Board, EngineRow
+from wireproof.fuzz.campaign.campaign_history import CampaignHistory, Point
 from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares, time_left
-from wireproof.fuzz.campaign.history import CampaignHistory, Point
 from wireproof.fuzz.campaign.history_page import chart, in_own_time, totals
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
 from wireproof.fuzz.commands import campaign as module

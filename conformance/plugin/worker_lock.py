@@ -1,4 +1,4 @@
-"""Turns of the workers of pytest at one target: a file in the temporary folder that they lock, and the last removes."""
+"""One lock of a target, for the workers of pytest: a file in the temporary folder, which the last worker removes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Turns"]
+__all__ = ["WorkerLock"]
 
 
-class Turns:
-    """What one worker takes and gives back."""
+class WorkerLock:
+    """The lock as one worker holds it."""
 
     def __init__(self, target: str) -> None:
         """Takes nothing yet."""
@@ -23,7 +23,7 @@ class Turns:
 
     @contextmanager
     def taken(self, *, exclusive: bool) -> Iterator[None]:
-        """Wait for a turn and have it: with others, or alone."""
+        """Wait for the lock and hold it: with others, or alone."""
         import fcntl
 
         while True:
@@ -34,7 +34,7 @@ class Turns:
                     return
 
     def give_up(self) -> None:
-        """Remove the file, unless another worker has a turn: whoever is last removes it."""
+        """Remove the file, unless another worker holds it: whoever is last removes it."""
         import fcntl
 
         with suppress(OSError), self.path.open("r+") as file:

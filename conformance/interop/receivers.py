@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from wireproof.conformance.interop.scenario import SUBSCRIBE, Roles, ScenarioStep
 from wireproof.protocols.plain import Plain
 
-__all__ = ["Turns"]
+__all__ = ["Receivers"]
 
 
 @dataclass
-class Turns:
+class Receivers:
     """The subscribers of one scene, and which of them stands for which one of the reference."""
 
     plain: Plain
