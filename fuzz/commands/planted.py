@@ -81,7 +81,12 @@ def command(
         raise click.BadParameter(str(error), param_hint="--faults") from None
     runs = [] if no_control else _printed(control(some[0]))
     results: list[FaultResult] = []
-    about = {"command": _command_line(context), "version": version("wireproof"), "seconds": seconds}
+    about = {
+        "command": _command_line(context),
+        "version": version("wireproof"),
+        "seconds": seconds,
+        "minimum_share": minimum_share,
+    }
     about |= {"by_all": True} if every_engine else {}
     about |= {"origin": f"listed in `{faults}`", "explained": str(faults)} if faults is not None else {}
     for options in some:
@@ -93,8 +98,7 @@ def command(
     click.echo(table.summary)
     for run in table.false_alarms:
         click.echo(f"without a fault, {run.engine} {run.status}: {run.detail}")
-    enough = 100 * len(table.found) >= minimum_share * len(table.counted)
-    context.exit(ENOUGH if enough and not table.false_alarms else TOO_FEW)
+    context.exit(ENOUGH if table.is_enough and not table.false_alarms else TOO_FEW)
 
 
 def _printed(runs: Iterable[EngineRun]) -> list[EngineRun]:
@@ -130,5 +134,6 @@ def _command_line(context: click.Context) -> str:
     words += [f"--part {given['part']}"] if given["part"] else []
     words += [f"--faults {given['faults']}"] if given["faults"] else []
     words += ["--every-engine"] if given["every_engine"] else []
+    words += [f"--minimum-share {given['minimum_share']:g}"] if given["minimum_share"] else []
     words += ["--no-control"] if given["no_control"] else []
     return " ".join(["wireproof fuzz planted", *words])

@@ -25,7 +25,7 @@ class PlantedTable:
     results: Sequence[FaultResult]
     control: Sequence[EngineRun]
     about: Mapping[str, object]
-    """`command`, `version`, `protocols`, `seconds`."""
+    """`command`, `version`, `seconds`, `minimum_share`."""
 
     @property
     def counted(self) -> list[FaultResult]:
@@ -52,6 +52,15 @@ class PlantedTable:
             f"not counted: {unread} that break no promise, {stillborn} that make no server"
         )
 
+    @property
+    def is_enough(self) -> bool:
+        """Whether the share that was asked for is found."""
+        return 100 * len(self.found) >= self._minimum * len(self.counted)
+
+    @property
+    def _minimum(self) -> float:
+        return float(str(self.about.get("minimum_share", 0)))
+
     def to_json(self) -> dict[str, object]:
         """Return the table as JSON values."""
         return {
@@ -71,6 +80,11 @@ class PlantedTable:
             f"Produced by `{self.about['command']}`, wireproof {self.about['version']}; not edited.",
             "",
             f"{self.summary}.",
+            *self._by_seed(),
+            *(
+                [f"At least {self._minimum:g} % must be: {'they are' if self.is_enough else 'they are not'}."]
+                * (self._minimum > 0)
+            ),
             f"Each fault is {self.about.get('origin', DRAWN)} and planted alone in a copy of the project.",
             "Then the commands of the fuzzers run there, each for "
             f"{self.about['seconds']} s{'' if self._by_all else ', until one finds something'}.",
@@ -106,6 +120,16 @@ class PlantedTable:
     @property
     def _by_all(self) -> bool:
         return bool(self.about.get("by_all"))
+
+    def _by_seed(self) -> Iterable[str]:
+        """Yield a line with the share of each seed, where there are several."""
+        seeds = dict.fromkeys(one.seed for one in self.results)
+        if len(seeds) > 1:
+            shares = []
+            for seed in seeds:
+                found, counted = (sum(one.seed == seed for one in some) for some in (self.found, self.counted))
+                shares.append(f"{found} of {counted} (seed {seed})")
+            yield f"By seed: {', '.join(shares)}."
 
     def _by_fault(self) -> Iterable[str]:
         engines = list(dict.fromkeys(run.engine.name for one in self.results for run in one.runs))

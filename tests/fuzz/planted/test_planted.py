@@ -128,13 +128,25 @@ def test_the_page_shows_what_is_found_and_what_is_not(monkeypatch: pytest.Monkey
     assert result.exit_code == 1, result.output
     assert "1 of 2 faults found, 50.0 %" in result.output
     text = page.read_text()
-    named = "--protocol throttr --seed 3 --number 2 --time 20 --part scheduler --no-control"
+    named = "--protocol throttr --seed 3 --number 2 --time 20 --part scheduler --minimum-share 60 --no-control"
     assert f"`wireproof fuzz planted {named}`" in text
+    assert "At least 60 % must be: they are not." in text
     assert "| scheduler | 1 of 2 | 1 of 2 (5) | 0 of 1 |" in text
     assert r"a\|detail" in text
     assert text.endswith("## Without a fault\n\nThe engines were not run on the code without a fault.\n")
     document = json.loads(kept.read_text())
     assert (document["found"], document["counted"]) == (1, 2)
+
+
+def test_the_page_tells_each_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(planting, "explanation_of", lambda fault: None)
+    with_outcomes(monkeypatch, iter([RunStatus.FOUND, *[RunStatus.QUIET] * 9]))
+    page = tmp_path / "page.md"
+    given = ["--protocol", "throttr", "--seed", "3", "--seed", "4", "--number", "1", "--part", "scheduler"]
+
+    CliRunner().invoke(group, ["planted", *given, "--no-control", "--markdown", str(page)])
+
+    assert "By seed: 1 of 1 (seed 3), 0 of 1 (seed 4)." in page.read_text()
 
 
 def test_what_is_found_without_a_fault_fails_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
