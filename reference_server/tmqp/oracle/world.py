@@ -48,6 +48,8 @@ class Line:
     surplus: list[Message] = field(default_factory=list)
     loose: set[bytes] = field(default_factory=set)
     """Ids of requests whose answers are free."""
+    either: list[tuple[Expected, Message]] = field(default_factory=list)
+    """What messages were taken off that could have been taken off something else, too."""
     requests: dict[bytes, RequestFrame] = field(default_factory=dict)
     """Id -> the last request of the client that had it."""
 
@@ -76,10 +78,24 @@ class Line:
             if one.stream is not None and one.is_certain:
                 blocked.append(one.stream)
         found = next((one for one in fitting if one.is_certain), fitting[0] if fitting else None)
-        if found is not None:
-            found.learn(message)
-            self.due.remove(found)
-        return found is not None
+        if found is None:
+            return self._exchanged(message)
+        if len(fitting) > 1 and found.stream is None:
+            self.either.append((found, message))
+        found.learn(message)
+        self.due.remove(found)
+        return True
+
+    def _exchanged(self, message: Message) -> bool:
+        """Take a message for what another one was taken for that may as well be something that is still expected."""
+        for place, (wanted, before) in enumerate(self.either):
+            if wanted.fits(message):
+                for other in self.due:
+                    if other.stream is None and other.fits(before):
+                        self.either[place] = wanted, message
+                        self.due.remove(other)
+                        return True
+        return False
 
 
 @dataclass(eq=False)

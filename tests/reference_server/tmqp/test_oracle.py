@@ -275,6 +275,14 @@ def test_what_comes_in_two_parts_counts_once_it_is_whole() -> None:
     assert b"dab" in came(found, "b")
 
 
+def test_of_two_answers_to_one_id_each_is_for_either_request() -> None:
+    found = checked()
+    asked = {**ASK, "pending_ack": 1, "target": b"nowhere"}
+    do(found, (on("a", Subscribe(**asked), Produce(**asked, content_type=400)),))
+
+    assert came(found, "a").count(b"not-found") == 2
+
+
 @pytest.mark.parametrize("beside", [-1, 0, 1, 2 * MS, 3 * MS])
 def test_the_instant_of_a_time_out_is_left_open(beside: int) -> None:
     found = checked()
