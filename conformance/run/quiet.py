@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -19,7 +20,9 @@ QUIET_ENOUGH = 5
 AGAIN = 5
 """How often a case is played again because others used the target: what they left there may expire just now."""
 SEEN = 3
-"""How often a case must fail while nobody else was seen, so that it is believed of a target that held records."""
+"""How often a case must fail while nobody else was seen, so that it is believed where old records may be."""
+OWN_RECORDS_END = 30.0
+"""Seconds after which records that the run's own cases left may end within a later case: they live a minute at most."""
 ATTEMPT = 10
 """From here on the plays of a case are numbered here, for none may meet the records of another."""
 LONGEST = 3.0
@@ -31,7 +34,8 @@ class Quiet:
     """What is known of others who use the target of one run.
 
     A case is disturbed as long as it takes, so the target is watched as long. What others left there and what expires
-    in the course of a minute can still be missed: a failure is believed when it was seen several times.
+    in the course of a minute can still be missed: a failure is believed when it was seen several times. A run that
+    takes long leaves such records itself.
     """
 
     def __init__(self, plan: Plan, driver: SocketDriver) -> None:
@@ -63,7 +67,8 @@ class Quiet:
     @property
     def _seen_enough(self) -> int:
         """How often a case must fail in quiet."""
-        return SEEN if self._plan.holds_records and self._believed < QUIET_ENOUGH else 1
+        own = time.monotonic() - self._plan.bounds.began > OWN_RECORDS_END
+        return SEEN if (self._plan.holds_records or own) and self._believed < QUIET_ENOUGH else 1
 
     async def _use_by_others(self, took: float) -> str:
         """Return how others use the target, "" if nobody does, or if enough cases in a row were believed."""

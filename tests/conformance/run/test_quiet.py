@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -12,15 +13,24 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run import quiet
-from wireproof.conformance.run.quiet import AGAIN, ATTEMPT, QUIET_ENOUGH, SEEN, Quiet
+from wireproof.conformance.run.bounds import Bounds
+from wireproof.conformance.run.quiet import AGAIN, ATTEMPT, OWN_RECORDS_END, QUIET_ENOUGH, SEEN, Quiet
 
 FAIL, PASS = Outcome(Verdict.FAIL, Trace(), got="8"), Outcome(Verdict.PASS, Trace())
 
 
 def settled(
-    monkeypatch: pytest.MonkeyPatch, uses: Sequence[str], plays: Sequence[Outcome], *, empty: bool = False
+    monkeypatch: pytest.MonkeyPatch,
+    uses: Sequence[str],
+    plays: Sequence[Outcome],
+    *,
+    empty: bool = False,
+    since: float = 0,
 ) -> tuple[Verdict, int]:
-    """Return the verdict, and how often the case was played again; `uses` and `plays` go on with their last."""
+    """Return the verdict, and how often the case was played again, `since` seconds after the run began.
+
+    `uses` and `plays` go on with their last.
+    """
     asked, played = iter(uses), iter(plays)
     again: list[int] = []
 
@@ -33,7 +43,7 @@ def settled(
 
     monkeypatch.setattr(quiet, "use_by_others", use)
     plan = Anything()
-    plan.holds_records = not empty
+    plan.holds_records, plan.bounds = not empty, Bounds(began=time.monotonic() - since)
     one = Quiet(cast(Any, plan), cast(Any, Anything()))
     outcome = asyncio.run(one.settled(cast(Any, None), FAIL, 0.1, play))
     assert again == list(range(ATTEMPT, ATTEMPT + len(again))), "no two plays are one attempt"
@@ -44,6 +54,7 @@ class Anything:
     """Has every attribute; each is like it."""
 
     holds_records: bool
+    bounds: Bounds
 
     def __getattr__(self, name: str) -> Anything:
         return Anything()
@@ -70,6 +81,13 @@ def test_a_failure_on_a_target_that_held_nothing_is_believed_at_once(monkeypatch
     assert settled(monkeypatch, [""], [PASS], empty=True) == (Verdict.FAIL, 0)
 
 
+def test_a_failure_late_in_a_run_is_not_believed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run over a slow line takes minutes, so that what its first cases stored ended within INFO's cases."""
+    late = OWN_RECORDS_END + 1
+    assert settled(monkeypatch, [""], [PASS], empty=True, since=late) == (Verdict.PASS, 1)
+    assert settled(monkeypatch, [""], [FAIL], empty=True, since=late) == (Verdict.FAIL, SEEN - 1)
+
+
 @pytest.mark.parametrize(
     ("use", "verdict", "first", "later"),
     [("7 requests", Verdict.UNSUPPORTED, AGAIN, 0), ("", Verdict.FAIL, QUIET_ENOUGH * (SEEN - 1), 0)],
@@ -92,7 +110,7 @@ def test_what_was_seen_often_is_not_waited_for_again(
 
     monkeypatch.setattr(quiet, "use_by_others", used)
     plan = Anything()
-    plan.holds_records = True
+    plan.holds_records, plan.bounds = True, Bounds()
     one = Quiet(cast(Any, plan), cast(Any, Anything()))
     asyncio.run(main(1 if use else QUIET_ENOUGH))
     assert len(again) == first
