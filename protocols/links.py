@@ -56,6 +56,8 @@ class Link:
     """Where a server listens for it, if not where it does for the others: a name of `Service.listeners`."""
     anytime: tuple[type[Push], ...] = ()
     """Pushes that a server may send at any moment, whatever else happens."""
+    in_silence: tuple[type[Push], ...] = ()
+    """Pushes that a server sends once it has sent nothing for some time, of which the case knows how long."""
     has_spellings: bool = False
     """A request may be written in several ways: `spellings` of the codec has them."""
     continued: Mapping[type[Request], tuple[type[Request], str, int]] = field(default_factory=dict)

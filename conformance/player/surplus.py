@@ -13,6 +13,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 from wireproof.conformance.model.outcome import Stopped
+from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.connection import CaseConnection
@@ -25,6 +26,8 @@ SETTLED = 0.02
 """Seconds in which a datagram that was sent before another came is there, too."""
 LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
+SILENCE = 0.25
+"""Seconds without a byte after which a push of silence is none too many, once the case is over (a slow line)."""
 
 
 def nothing_beyond(connections: CaseConnections, line: CaseConnection) -> None:
@@ -65,14 +68,26 @@ def nothing_left(connections: CaseConnections) -> ActionGenerator[None]:
             seconds = LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
             seconds += connections.way.round_trip if seconds else 0.0
             event = yield from connections.event(line, seconds)
-            while connections.judge is not None and isinstance(event, Push):
-                connections.judge.received(line.name, event, connections.now_ns)
+            while isinstance(event, Push) and (
+                connections.judge is not None or _ends_silence(connections, line, event)
+            ):
+                if connections.judge is not None:
+                    connections.judge.received(line.name, event, connections.now_ns)
                 event = yield from connections.event(line, seconds)
         except Stopped as stop:
             stop.expected = "nothing more"
             raise
         if isinstance(event, Message):
             raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+
+
+def _ends_silence(connections: CaseConnections, line: CaseConnection, event: Push) -> bool:
+    """Say whether a push came because nothing else did for some time."""
+    if not isinstance(event, line.link.in_silence):
+        return False
+    received = (one for one in connections.trace if one.kind is Kind.RECEIVED)
+    came = [one.at_us for one in received if one.connection == line.name]
+    return len(came) > 1 and came[-1] - came[-2] >= SILENCE * 1e6
 
 
 def _settled(connections: CaseConnections, line: CaseConnection) -> ActionGenerator[None]:

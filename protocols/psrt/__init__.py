@@ -54,6 +54,7 @@ PROTOCOL = Protocol(
             half_closes=False,
             drops_slow_readers=True,
             requests=DATA,
+            in_silence=(Beacon,),
         ),
         "datagram": Link(
             client=DatagramClient,

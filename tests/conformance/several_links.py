@@ -17,6 +17,7 @@ from wireproof.protocols.psrt import PROTOCOL, ControlServer, DataServer
 from wireproof.protocols.psrt.datagrams import DatagramServer
 from wireproof.protocols.psrt.enums import DATA_HEADER, DatagramOperation, Mode, ResponseCode
 from wireproof.protocols.psrt.replies import (
+    Beacon,
     DatagramReply,
     DataGreetingReply,
     GreetingReply,
@@ -58,11 +59,13 @@ def datagram(op: str = "PUBLISH", login: str = "", encryption: str = "PLAIN") ->
 class SmallService(Service):
     """Answers everything with OK and pushes what is published to every data socket."""
 
-    def __init__(self, *, twice: bool = False, ignores_tls: bool = False) -> None:
+    def __init__(self, *, twice: bool = False, ignores_tls: bool = False, beacons: bool = False) -> None:
         self.data: list[SmallSession] = []
         self.twice = twice
         """A datagram that asks for no answer gets one."""
         self.ignores_tls = ignores_tls
+        self.beacons = beacons
+        """A beacon is the last that comes on a data socket."""
 
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
         """See `Service`."""
@@ -146,6 +149,8 @@ class SmallSession(Session):
 
     def eof_received(self) -> None:
         """See `Session`."""
+        if self._service.beacons and self in self._service.data:
+            self.push(Beacon())
         self._close()
 
     def connection_lost(self) -> None:

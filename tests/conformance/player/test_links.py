@@ -196,3 +196,11 @@ def test_a_turn_to_tls_is_noted() -> None:
         Kind.SECURED,
         Kind.RECEIVED,
     ]
+
+
+@pytest.mark.parametrize(("waited", "verdict"), [(0.3, Verdict.PASS), (0.1, Verdict.FAIL)])
+def test_a_beacon_is_none_too_many_once_its_line_was_silent(waited: float, verdict: Verdict) -> None:
+    """Over a slow line the last round trip takes as long as a server waits for its beacon."""
+    outcome = simulated(*SESSION, *DATA, {"wait": waited}, beacons=True)
+
+    assert (outcome.verdict, outcome.expected) == (verdict, None if verdict is Verdict.PASS else "nothing more")
