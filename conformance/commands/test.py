@@ -212,7 +212,7 @@ class _Test:
             return
         spoken, settings = Spoken(run.profile, run.variant), self.settings
         declared = settings.features or frozenset()
-        ask = DIRECT not in declared and self.target.server is None
+        ask = DIRECT not in declared
         most = settings.jobs + SPARE
         route = asyncio.run(measured(self.suite, self.address, spoken, settings.timeout, most, ask=ask))
         if not route.proxy and DIRECT in self.suite.features:

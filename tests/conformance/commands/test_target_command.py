@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -54,6 +55,17 @@ def called(*arguments: str, timeout: float = 100) -> subprocess.CompletedProcess
         finally:
             process.kill()
     return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
+
+
+def behind_a_proxy() -> str:
+    """Return a command that starts a server and a proxy before it, as a container does."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = shlex.join([*module_command("wireproof.reference_server", "throttr"), "--port", str(port), "--profile"])
+    proxy = shlex.join([sys.executable, "-m", "tests.conformance.relays", "127.0.0.1", str(port)])
+    # the proxy begins when the server says that it listens
+    return shlex.join(["sh", "-c", f"{server} 7.1.0 | {{ read line; exec {proxy}; }}"])
 
 
 def records_in(folder: Path) -> dict[str, dict[str, Any]]:
@@ -327,3 +339,14 @@ def test_a_listener_may_be_in_the_folder_of_the_server(tmp_path: Path) -> None:
     assert "unsupported" not in played.stdout
     assert refused.exit_code == 2
     assert "--listener hook: expected {data} in --target-command, too, got none" in refused.stderr
+
+
+def test_a_server_that_is_started_behind_a_proxy_is_not_blamed_for_the_port_that_it_sees(tmp_path: Path) -> None:
+    """A container's port is forwarded by one."""
+    command = "--target-command", behind_a_proxy(), "--out", str(tmp_path / "run")
+    done = called(*command, *NAMED, "-k", "connections/port or query/status")
+
+    assert done.returncode == 0, done.stdout
+    assert "a proxy or NAT is before the target" in done.stderr
+    verdicts = {case: record["verdict"] for case, record in records_in(tmp_path / "run").items()}
+    assert verdicts["connections/port"] == "unsupported"
