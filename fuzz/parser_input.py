@@ -35,6 +35,7 @@ from wireproof.fuzz.invariants.frame_limits import check_limit_here, enlarged
 from wireproof.fuzz.invariants.other_readings import check_prefixes, check_runs_of_requests
 from wireproof.fuzz.invariants.redrawn import check_redrawn
 from wireproof.fuzz.invariants.second_reader import check_second_reader
+from wireproof.fuzz.messages_of_states import coming, first_messages
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
 from wireproof.fuzz.structural_cuts import structural_cuts
@@ -76,8 +77,6 @@ READ_TWICE = 4
 DIALOGUES = 8
 """Dialogues of each server's endpoint that are seeds."""
 FRAME_LIMIT = 1 << 20
-NO_FRAME = b"\x16\x03\x01\x00"
-"""The beginning of a TLS record: a seed for states in which nothing else may follow."""
 BYTES_ALONE = 64
 CUTS = 32
 STRUCTURAL = 0x20
@@ -168,10 +167,11 @@ class Endpoint:
 
     def check_limit(self, data: bytes) -> None:
         """Decode the first frame of a stream under limits near its size. Raises `InvariantError`."""
-        if self.is_stream and not (self.stands_alone or self.is_client) and self.known:
-            asked = enlarged(self.codec, self.known[data[2] % len(self.known)], data[3:])
-            if asked is not None:
-                check_limit_here(self._under, asked, self.codec.encode(asked))
+        if self.is_stream and not self.stands_alone and (coming := self._coming):
+            pending, message = coming[data[2] % len(coming)]
+            large = enlarged(self.codec, message, data[3:])
+            if large is not None:
+                check_limit_here(lambda limit: self._under(limit, pending), large, self.codec.encode(large))
         if self.is_stream and self.stands_alone:
             pending, stream = self.parts(data)
             assert self._decode is not None
@@ -179,9 +179,16 @@ class Endpoint:
             check_limit(self._decode, stream, self.codec.layout, request)
             check_prefixes(self._decode, stream, FRAME_LIMIT, request)
 
-    def _under(self, limit: int) -> Connection:
-        """Return a server's connection in the state of `path` with that frame limit."""
-        return connections_after(self.link, self.codec, self.path, max_frame=limit)[1]
+    @cached_property
+    def _coming(self) -> Sequence[tuple[Sequence[Request], Message]]:
+        return coming(self)
+
+    def _under(self, limit: int, pending: Sequence[Request] = ()) -> Connection:
+        """Return a connection in the state of `path` with that frame limit, which waits for replies to `pending`."""
+        client, server = connections_after(self.link, self.codec, self.path, max_frame=limit)
+        for one in pending:
+            client.await_reply(one)
+        return client if self.is_client else server  # type: ignore[return-value]
 
     def check_written(self, data: bytes) -> None:
         """Read the whole stream; its messages must encode to the bytes they were read from.
@@ -375,7 +382,7 @@ def seeds(name: str) -> Iterator[bytes]:
             if len(one.asked) == len(picked) <= MOST_PENDING:
                 yield bytes([number, len(one.received) & 0xFF, len(picked), *picked]) + one.received
         if by_state(name, endpoint.profile, endpoint.variant):
-            yield from _examples(name, number, endpoint)
+            yield from first_messages(number, endpoint)
         if endpoint.stands_alone and endpoint.is_client:
             made = tables(endpoint.codec, endpoint.known)
             yield from (one for rest in made for one in cut_by(number, rest))
@@ -383,25 +390,3 @@ def seeds(name: str) -> Iterator[bytes]:
             yield from (bytes([number, 0, 0]) + text for text in texts_of(name, endpoint.link_name))
         if not endpoint.is_client:
             yield from (bytes([number]) + Random(f"{number} {one}").randbytes(50) for one in range(DIALOGUES))
-
-
-def _examples(name: str, number: int, endpoint: Endpoint) -> Iterator[bytes]:
-    """Yield what may come first in the state of an endpoint; in the initial state also every path to another state."""
-    messages = examples(name, endpoint.profile, endpoint.variant)
-    come: list[tuple[bytes, bytes]] = [(b"", NO_FRAME)]
-    if endpoint.is_client:
-        pushes = [one for kind in endpoint.codec.profile.pushes for one in messages.get(kind, ())]
-        come += [(b"", endpoint.codec.encode(one)) for one in pushes]
-        for at, request in enumerate(endpoint.known):
-            replies = [one for kind in endpoint.codec.profile.replies[type(request)] for one in messages.get(kind, ())]
-            come += [(bytes([at]), endpoint.codec.encode(one)) for one in replies]
-    else:
-        asked = [[one] for one in endpoint.known]
-        led = state_paths(name, endpoint.profile, endpoint.variant, endpoint.link_name) if not endpoint.path else ()
-        asked += [[one for one in path if isinstance(one, Request)] for path in led]
-        come += [(b"", b"".join(map(endpoint.codec.encode, some))) for some in asked]
-        forms = endpoint.codec.spellings if endpoint.link.has_spellings else endpoint.codec.other_forms
-        first = {type(one): one for one in reversed(endpoint.known) if forms(one)}
-        come += [(b"", text) for one in first.values() for text in forms(one).values()]
-    for picked, data in come:
-        yield bytes([number, len(data) & 0xFF, len(picked)]) + picked + data

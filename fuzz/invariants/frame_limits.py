@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.protocols import Connection, LocalProtocolError, RemoteProtocolError, Request
+from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError
 from wireproof.protocols.connection import MINIMUM_FRAME_LIMIT
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.fields import Blob, Rest, is_bytes
@@ -19,9 +19,9 @@ MORE, FEW = 1024, 8
 """Most bytes by which an enlarged frame exceeds the smallest limit; every other one does so by a few bytes only."""
 
 
-def enlarged(codec: Any, request: Request, source: bytes) -> Request | None:
-    """Return a request with a field so long that limits near the size of its frame can be set; None if none can be."""
-    fields = [(name, kind) for name, kind in codec.layout(type(request)).fields if is_bytes(kind)]
+def enlarged(codec: Any, message: Message, source: bytes) -> Message | None:
+    """Return a message with a field so long that limits near the size of its frame can be set; None if none can be."""
+    fields = [(name, kind) for name, kind in codec.layout(type(message)).fields if is_bytes(kind)]
     wide = [name for name, kind in fields if isinstance(kind, Rest) or (isinstance(kind, Blob) and _holds(kind))]
     wide = wide or [name for name, kind in fields if not isinstance(kind, Blob)]
     if not wide:
@@ -30,8 +30,8 @@ def enlarged(codec: Any, request: Request, source: bytes) -> Request | None:
     size = MINIMUM_FRAME_LIMIT + 1 + drawn // 2 % (MORE if drawn % 2 else FEW)
     name = wide[source[0] % len(wide)] if source else wide[0]
     try:
-        beside = len(codec.encode(msgspec.structs.replace(request, **{name: b"l"}))) - 1
-        changed = msgspec.structs.replace(request, **{name: b"l" * max(size - beside, 1)})
+        beside = len(codec.encode(msgspec.structs.replace(message, **{name: b"l"}))) - 1
+        changed = msgspec.structs.replace(message, **{name: b"l" * max(size - beside, 1)})
         return changed if len(codec.encode(changed)) > MINIMUM_FRAME_LIMIT else None
     except LocalProtocolError:
         return None
@@ -41,21 +41,21 @@ def _holds(kind: Blob) -> bool:
     return kind.size.maximum >= MINIMUM_FRAME_LIMIT + MORE
 
 
-def check_limit_here(under: Callable[[int], Connection], request: Request, data: bytes) -> None:
-    """Read a request under a limit of its size, and one byte less: it is taken, and refused. Raises `InvariantError`.
+def check_limit_here(under: Callable[[int], Connection], message: Message, data: bytes) -> None:
+    """Read a message under a limit of its size, and one byte less: it is taken, and refused. Raises `InvariantError`.
 
     `under` makes a connection with a limit. What is refused for another reason is not judged.
     """
     taken = _read(under(len(data)), data)
-    if taken != request:
-        if taken == ErrorCode.FRAME_TOO_LARGE and _read(under(2 * len(data)), data) == request:
-            detail = f"{len(data)} bytes of {request.NAME} under a limit of as many: {taken}"
-            raise InvariantError("a frame of the limit is taken", detail, request.NAME)
+    if taken != message:
+        if taken == ErrorCode.FRAME_TOO_LARGE and _read(under(2 * len(data)), data) == message:
+            detail = f"{len(data)} bytes of {message.NAME} under a limit of as many: {taken}"
+            raise InvariantError("a frame of the limit is taken", detail, message.NAME)
         return
     refused = _read(under(len(data) - 1), data)
     if refused != ErrorCode.FRAME_TOO_LARGE:
-        detail = f"{request.NAME} of {len(data)} bytes, {len(data) - 1} are allowed: {refused}"
-        raise InvariantError("a frame beyond the limit is refused", detail[:400], request.NAME)
+        detail = f"{message.NAME} of {len(data)} bytes, {len(data) - 1} are allowed: {refused}"
+        raise InvariantError("a frame beyond the limit is refused", detail[:400], message.NAME)
 
 
 def _read(connection: Connection, data: bytes) -> object:

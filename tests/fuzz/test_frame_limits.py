@@ -11,6 +11,7 @@ from wireproof.fuzz.invariants.frame_limits import check_limit_here, enlarged
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.parser_input import Endpoint, combinations
 from wireproof.protocols import Connection, Request
+from wireproof.protocols.namechan.codec import Codec
 from wireproof.protocols.psrt.connection import PsrtServer
 
 
@@ -58,6 +59,25 @@ def test_a_request_with_a_limit_of_its_own_that_is_larger_than_a_frame_is_found(
     broken = [_broken(endpoint._under, one, endpoint) for one in _asked(endpoint)]
 
     assert any("LOGIN of 1025 bytes, 1024 are allowed" in str(one) for one in broken)
+
+
+@pytest.mark.parametrize("name", ["psrt", "tmqp", "namechan"])
+def test_limits_of_clients_are_kept_to_the_byte(name: str) -> None:
+    _try_limits(name)
+
+
+def test_a_limit_of_clients_that_does_not_count_the_length_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, Codec, "decode_frame", "stop - at > context.limit", "size > context.limit")
+
+    with pytest.raises(InvariantError, match=r"a frame beyond the limit is refused: .*of 1025 bytes, 1024 are allowed"):
+        _try_limits("namechan")
+
+
+def _try_limits(name: str) -> None:
+    for endpoint in combinations(name):
+        if endpoint.is_stream and endpoint.is_client and not endpoint.stands_alone:
+            for at in range(min(len(endpoint._coming), 256)):
+                endpoint.check_limit(bytes([0, 0, at, 1, 0, 0]))
 
 
 def _broken(under: Callable[[int], Connection], request: Request, endpoint: Endpoint) -> InvariantError | None:
