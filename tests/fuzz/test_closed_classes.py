@@ -274,3 +274,14 @@ def test_what_comes_to_a_deaf_session_that_is_held() -> None:
     session.resume_writing()
 
     assert b"".join(written) == b""
+
+
+def test_a_first_frame_that_is_no_hello_and_is_read_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model read the first frame by the codec that was wrong."""
+    made = "tmqp", "doc", "standard"
+    found = StoreCheck(FuzzContext(*made), InProcess(*made, mutant=None), tolerance_ns=0, shared=False)
+    found.do(ConnectStep("a"))
+    plant(monkeypatch, Codec, "decode_first", "SERVER and _number", "SERVER or _number")
+
+    with pytest.raises(InvariantError, match="a is open although its first frame is no hello"):
+        found.do(RequestStep("a", (Protocol(), Join(target=b"c"))))

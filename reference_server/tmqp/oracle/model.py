@@ -32,6 +32,7 @@ from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
 from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
 from wireproof.reference_server.tmqp.oracle.notices import OF_SERVERS, Notices
 from wireproof.reference_server.tmqp.oracle.operations import ModelOperations
+from wireproof.reference_server.tmqp.oracle.reading import first_tells
 from wireproof.reference_server.tmqp.oracle.routing import Routers, routers_of
 from wireproof.reference_server.tmqp.oracle.timed import Times
 from wireproof.reference_server.tmqp.oracle.traffic import Traffic
@@ -189,7 +190,8 @@ class DocumentModel:
         """Return what a server reads: where a frame stands, and its type, say what it is."""
         try:
             data = self._codec.encode(request)
-            decode = self._codec.decode_first if is_first else self._codec.decode_asked
+            is_hello = is_first and first_tells(data) == first_tells(self._codec.encode(Hello()))
+            decode = self._codec.decoders[Hello] if is_hello else self._codec.decode_asked
             return decode(data, 0, len(data), FrameContext(len(data)))[0]
         except (LocalProtocolError, MalformedFrameError):
             self._world.is_lost = True

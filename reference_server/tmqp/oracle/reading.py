@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from wireproof.protocols.tmqp.frames import RequestFrame
 
-__all__ = ["first_header", "is_name", "number_in", "passes"]
+__all__ = ["first_header", "first_tells", "is_name", "number_in", "passes"]
 
 
 def first_header(request: RequestFrame, name: bytes) -> bytes | None:
     """Return the value of the first header of a name; None without one."""
     return next((one.value for one in request.headers if one.name.lower() == name), None)
+
+
+def first_tells(data: bytes) -> tuple[int, bytes]:
+    """Return what tells whether the first frame of a client is a hello: its type and its content type (E2)."""
+    return data[0] & 0x3F, data[5:7]
 
 
 def number_in(data: bytes | None, most: int = 0xFFFF) -> int | None:
