@@ -13,6 +13,7 @@ from wireproof.fuzz.live.observation import Suspicion
 from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, WAITS
 from wireproof.fuzz.script import Script
 from wireproof.protocols import Request
+from wireproof.protocols.states import Role
 
 __all__ = ["FATAL", "STEERED_AROUND", "KnownDeaths", "stuck_shapes", "traits"]
 
@@ -43,22 +44,35 @@ LARGE, MANY = 4096, 64
 
 
 def traits(script: Script, context: FuzzContext) -> frozenset[str]:
-    """Return what a script does, without names, values and order."""
+    """Return what a script does, without names, values and order.
+
+    What is sent is read as a server reads it, across writes: behind the beginning of a request comes the rest of it.
+    """
     found: set[str] = set()
     asked = opened = 0
     before: set[tuple[str, Request]] = set()
+    begun: dict[str, bytes] = {}
+    """Connection -> the beginning of a request that it has sent."""
     for step in script:
         if isinstance(step, Write):
-            requests, whole = context.requests(step.data)
+            data = begun.pop(step.connection, b"") + step.data
+            requests, whole = context.requests(data)
             asked += len(requests)
             found |= _again(requests, step.connection, found, before)
             if not whole:
-                found.add(_no_request(step.data, sum(len(context.encode(one)) for one in requests), context))
+                rest = data[sum(len(context.encode(one)) for one in requests) :]
+                if context.by_state or not _begins_one(rest, context):
+                    found.add(_no_request(rest, context))
+                else:
+                    begun[step.connection] = rest
             if len(step.data) >= LARGE:
                 found.add("large")
-        elif isinstance(step, Shut) and step.how != "close":
+        elif isinstance(step, Open | Shut) and (rest := begun.pop(step.connection, b"")):
+            found.add(_no_request(rest, context))
+        if isinstance(step, Shut) and step.how != "close":
             found.add(step.how)
         opened += isinstance(step, Open)
+    found |= {_no_request(rest, context) for rest in begun.values()}
     if asked >= MANY:
         found.add("many")
     return frozenset(found | ({"connections"} if opened > 1 else set()))
@@ -80,10 +94,17 @@ def _once(found: frozenset[str]) -> frozenset[str]:
     return frozenset(one for one in found if not one.endswith(" again"))
 
 
-def _no_request(data: bytes, at: int, context: FuzzContext) -> str:
-    """Return what follows the whole requests of a write: the beginning of a request, or none."""
+def _begins_one(data: bytes, context: FuzzContext) -> bool:
+    """Return whether bytes are the beginning of a request."""
+    dissection = context.dissection()
+    dissection.feed(Role.CLIENT, data)
+    return dissection.of_client.error is None
+
+
+def _no_request(data: bytes, context: FuzzContext) -> str:
+    """Return what bytes are that are no whole request: the beginning of one, or none."""
     for kind, lead in context.symbols.codec.profile.leads.items():
-        if lead and data[at:].startswith(lead):
+        if lead and data.startswith(lead):
             return f"an incomplete {kind.NAME}"
     return "no request"
 

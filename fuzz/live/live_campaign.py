@@ -371,8 +371,7 @@ class Campaign:
         elif self._is_to_be_emptied(play) and self._restarting.permits:
             self._is_full = False
             with self._restarting.spending():
-                self._restart("to empty it")
-            self._live.restarts -= self._live.server is not None
+                self._live.restarts -= self._restart("to empty it")
 
     def _is_to_be_emptied(self, play: Play) -> bool:
         """Return whether a restart is due, since this play or since one before it."""

@@ -71,6 +71,21 @@ def test_traits_name_what_is_sent_and_how_connections_end() -> None:
     assert traits(script(Whoami(), more=b"\x02\x07"), CONTEXT) == {"WHOAMI", "an incomplete QUERY"}
 
 
+def test_what_is_sent_is_read_across_writes_as_a_server_reads_it() -> None:
+    """On Throttr 5.0.11 one death, by a type that is none, was told as twelve: by what stood before it in each."""
+    asked = CONTEXT.encode(Subscribe(b"b" * 20))
+    split = (Open("a"), Write("a", b"\x02"), Read("a", 0.02), Write("a", asked), Read("a", 1.0), Shut("a", "close"))
+    whole = (Open("a"), Write("a", asked[:2]), Read("a", 0.02), Write("a", asked[2:]), Shut("a", "close"))
+    deaths = KnownDeaths(CONTEXT)
+    deaths.add(STAYS, script(more=b"\x7f"))
+
+    assert traits(split, CONTEXT) == {"QUERY", "no request"}
+    assert deaths.would_meet(split)
+    assert traits(whole, CONTEXT) == {"SUBSCRIBE"}
+    assert traits((*whole[:2], Open("b"), *whole[3:]), CONTEXT) == {"SUBSCRIBE", "connections"}
+    assert traits((*whole[:2], Open("a")), CONTEXT) == {"an incomplete SUBSCRIBE", "connections"}
+
+
 def test_a_script_with_all_traits_of_a_death_would_meet_it() -> None:
     deaths = KnownDeaths(CONTEXT)
     deaths.add("the process stays", script(Query(b"x"), end="reset"))
