@@ -22,8 +22,7 @@ from wireproof.conformance.run.processes import ServerProcess, ended_by_signals,
 from wireproof.conformance.run.runner import DEFAULT_RESTARTS
 from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Suite
-from wireproof.conformance.suite.declared import UNSUPPORTED, FeatureError, declared, reached
-from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
+from wireproof.conformance.suite.declared import DEFAULT_PARAMETERS, UNSUPPORTED, FeatureError, declared, reached
 
 SIMULATION = "simulation"
 LOG = "target.log"

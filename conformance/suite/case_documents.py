@@ -22,12 +22,12 @@ from wireproof.conformance.suite.case_forms import FORMS
 from wireproof.conformance.suite.case_reader import CaseReader, Form, Problem, keys_of
 from wireproof.conformance.suite.case_reader import Path as Place
 from wireproof.conformance.suite.clauses import Clause
+from wireproof.conformance.suite.declared import usual_parameters
 from wireproof.conformance.suite.documents import CaseError, keep, kept, read_text, vectors_root
 from wireproof.conformance.suite.names import near, shown_names
 from wireproof.conformance.suite.sdk_steps import SdkCaseEntry, SdkCaseFile
 from wireproof.conformance.suite.sequences import Sequence
 from wireproof.conformance.suite.steps import Blame
-from wireproof.conformance.suite.symbols import usual_parameters
 from wireproof.conformance.suite.used_names import UsedNames
 from wireproof.conformance.suite.values import Node, Scalar
 from wireproof.conformance.suite.vocabulary import vocabulary

@@ -9,6 +9,7 @@ import msgspec
 
 from wireproof.conformance.model.expressions import ExpressionError, Number, evaluate
 from wireproof.conformance.suite.case import Case
+from wireproof.conformance.suite.declared import DEFAULT_PARAMETERS
 from wireproof.conformance.suite.pattern_types import (
     AnyOf,
     MessagePattern,
@@ -38,7 +39,7 @@ from wireproof.conformance.suite.steps import (
     Wait,
     WaitUntil,
 )
-from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS, LEAVES
+from wireproof.conformance.suite.symbols import LEAVES
 from wireproof.conformance.suite.values import (
     Choice,
     Fill,

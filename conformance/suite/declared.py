@@ -15,6 +15,15 @@ from wireproof.conformance.suite.documents import read_document, vectors_root
 from wireproof.protocols.json_values import JsonObject
 from wireproof.reference_server.registry import options_of
 
+DEFAULT_PARAMETERS: Mapping[str, Number] = {
+    "TOLERANCE": 0.25,
+    "MEMORY_SLACK": 4 << 20,
+    "DESCRIPTOR_SLACK": 32,
+    "IDLE_CPU": 0.25,
+    "ANSWER_TIME": 1.0,
+}
+"""What a case may not fix for every target (docs/writing-cases.md): lateness of expiry allowed in seconds (T20), bytes
+and descriptors that may stay taken, CPU of an idle server in seconds a second, seconds to an answer."""
 UNSUPPORTED = "unsupported"
 
 
@@ -114,3 +123,8 @@ def declared(named: Iterable[str], known: Mapping[str, str]) -> frozenset[str]:
     if unknown := sorted(found - set(known)):
         raise FeatureError(f"expected {', '.join(known) or 'none: this protocol has no features'}; got {unknown[0]!r}")
     return found
+
+
+def usual_parameters(protocol: str) -> Mapping[str, Number]:
+    """Return the parameters that hold unless the target has others, those of the protocol's own among them."""
+    return {**DEFAULT_PARAMETERS, **parameters(protocol)}

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from wireproof.conformance.model.expressions import ExpressionError, Number, evaluate
-from wireproof.conformance.suite.declared import parameters as own_parameters
+from wireproof.conformance.suite.declared import usual_parameters
 from wireproof.conformance.suite.values import (
     Call,
     Choice,
@@ -61,15 +61,6 @@ from wireproof.protocols.fields import (
 )
 from wireproof.protocols.links import Link
 
-DEFAULT_PARAMETERS: Mapping[str, Number] = {
-    "TOLERANCE": 0.25,
-    "MEMORY_SLACK": 4 << 20,
-    "DESCRIPTOR_SLACK": 32,
-    "IDLE_CPU": 0.25,
-    "ANSWER_TIME": 1.0,
-}
-"""What a case may not fix for every target (docs/writing-cases.md): lateness of expiry allowed in seconds (T20), bytes
-and descriptors that may stay taken, CPU of an idle server in seconds a second, seconds to an answer."""
 LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
 """Types of what holds no choice."""
 DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message", "nest", "call"})
@@ -84,11 +75,6 @@ Saved = Scalar | bytes
 Given = Mapping[str, Value | bytes]
 """The fields of a message or row, as a step gives them."""
 Chosen = TypeVar("Chosen", bound=msgspec.Struct | tuple[msgspec.Struct, ...])
-
-
-def usual_parameters(protocol: str) -> Mapping[str, Number]:
-    """Return the parameters that hold unless the target has others, those of the protocol's own among them."""
-    return {**DEFAULT_PARAMETERS, **own_parameters(protocol)}
 
 
 class SymbolError(ValueError):

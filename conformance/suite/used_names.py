@@ -20,6 +20,7 @@ import msgspec
 from wireproof.conformance.suite.blamed_fields import blamable
 from wireproof.conformance.suite.case_reader import Kind as Hint
 from wireproof.conformance.suite.case_reader import Path, keys_of, members
+from wireproof.conformance.suite.declared import usual_parameters
 from wireproof.conformance.suite.names import near, shown_names
 from wireproof.conformance.suite.pattern_types import (
     Count,
@@ -35,7 +36,6 @@ from wireproof.conformance.suite.pattern_types import (
 )
 from wireproof.conformance.suite.sdk_steps import AskStep, Connection, Cut, ReceiveStep, ScriptedBytes, ScriptedMessage
 from wireproof.conformance.suite.steps import RESOURCES, Concurrent, Connect, Instant, Mark, Measured, Observe, Step
-from wireproof.conformance.suite.symbols import usual_parameters
 from wireproof.conformance.suite.values import (
     Call,
     Choice,

@@ -14,9 +14,10 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.suite.case_documents import cases_in
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.declared import usual_parameters
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.steps import Step
-from wireproof.conformance.suite.symbols import Symbols, usual_parameters
+from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
 
 SUITE = load_suite("tmqp")

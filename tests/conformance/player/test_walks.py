@@ -15,8 +15,9 @@ from wireproof.conformance.run import reference_target
 from wireproof.conformance.suite.case import Case
 from wireproof.conformance.suite.case_documents import cases_in
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.declared import usual_parameters
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
-from wireproof.conformance.suite.symbols import Symbols, usual_parameters
+from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.conformance.scripted import make_symbols
-from wireproof.conformance.suite import symbols
+from wireproof.conformance.suite import declared
 from wireproof.conformance.suite.symbolic import message_of, steps_of, value_of
-from wireproof.conformance.suite.symbols import SymbolError
+from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 from wireproof.protocols.throttr.requests import Insert, Query
@@ -168,10 +168,10 @@ def test_functions_of_the_protocol_compute_bytes() -> None:
 
 
 def test_parameters_of_the_protocol_have_a_usual_value_and_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symbols, "own_parameters", lambda name: {"DEPTH": 3})
+    monkeypatch.setattr(declared, "parameters", lambda name: {"DEPTH": 3})
     detail: Any = {"case": "made/up", "namespace": "t"}
-    usual = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **detail)
-    mine = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **detail, parameters={"DEPTH": 7})
+    usual = Symbols(protocol("throttr"), "7.1.0", "uint16", **detail)
+    mine = Symbols(protocol("throttr"), "7.1.0", "uint16", **detail, parameters={"DEPTH": 7})
 
     assert (usual.number("DEPTH + 1"), mine.number("DEPTH + 1")) == (4, 8)
-    assert mine.number("ANSWER_TIME") == symbols.DEFAULT_PARAMETERS["ANSWER_TIME"]
+    assert mine.number("ANSWER_TIME") == declared.DEFAULT_PARAMETERS["ANSWER_TIME"]
