@@ -40,7 +40,9 @@ class Channels:
         self.events.gone(channel)
 
     def join(self, channel: Channel, client: Client) -> None:
-        """Add a member, and send it what is stored."""
+        """Add a member, and send it what is stored; one of two with one id stands for both (E68)."""
+        if any(one in channel.members for one in self._state.clients.of(client.id)):
+            return
         channel.join(client)
         self.events.of_member(b"ClientJoined", channel, client)
         for queue in list(channel.queues.values()):

@@ -88,8 +88,7 @@ class TmqpSession(StreamSession[State, TmqpServer]):
             client.write = None
             client.served = None
             channels = Channels(self.state)
-            if self.state.clients.get(client.id) is client:
-                del self.state.clients[client.id]
+            self.state.clients.remove(client)
             channels.events.leave(client)
             for channel in list(client.channels):
                 channels.leave(channel, client)
@@ -102,7 +101,8 @@ class TmqpSession(StreamSession[State, TmqpServer]):
 
     def opened(self, client: Client) -> None:
         """Serve a client from now on."""
-        self.client = self.state.clients[client.id] = client
+        self.client = client
+        self.state.clients.add(client)
         client.write = self.push
         client.served = self.served
         Channels(self.state).events.of_client(b"ClientConnected", client)

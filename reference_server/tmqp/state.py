@@ -16,7 +16,7 @@ from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.scheduler import Scheduler
 from wireproof.reference_server.service import Ids, Limits
 from wireproof.reference_server.tmqp.channel import Channel
-from wireproof.reference_server.tmqp.client import Client
+from wireproof.reference_server.tmqp.client import Client, Clients
 from wireproof.reference_server.tmqp.config import read_config
 from wireproof.reference_server.tmqp.rules import Rules
 from wireproof.reference_server.tmqp.settings import DELIVERIES, ChannelSettings, QueueSettings
@@ -63,8 +63,7 @@ class State:
         self.config = read_config(options["config"])
         self.put_back_limit: int = options["put_back_limit"]
         self._room: int = options["max_stored"]
-        self.clients: dict[bytes, Client] = {}
-        """Client id -> client, the first connected first."""
+        self.clients = Clients()
         self.channels: dict[bytes, Channel] = {}
         """Name in lower case -> channel."""
         self.queues = 0

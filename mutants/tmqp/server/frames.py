@@ -15,7 +15,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("ids-keep-spaces", "Spaces around a Client-Id belong to it.", "HELLO-4 HELLO-7",
            edit("Handshake._client", 'given.get(b"client-id", b"").strip()', 'given.get(b"client-id", b"")')),
     mutant("ids-stay-taken", "The id of a client that has ended stays taken.", "ROBUSTNESS-2 HELLO-7 SEND_DIRECT-4",
-           edit("TmqpSession.connection_lost", "if self.state.clients.get(client.id) is client:", "if False:"), profiles=("doc",)),
+           edit("TmqpSession.connection_lost", "self.state.clients.remove(client)", "pass"), profiles=("doc",)),
     mutant("last-header", "Of a header that a request has twice the last counts.", "HEADER-7",
            edit("header", "for one in headers if", "for one in reversed(headers) if")),
     mutant("sources-by-lower-case", "A source that differs from the client's id in case alone is taken.", "SOURCE-2",

@@ -176,7 +176,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("types-of-the-gone", "A client that ended is still found by its type.", "SEND_DIRECT-4 SEND_DIRECT-3",
            edit("receivers", "found = [one for one in state.clients.values() if one.type",
                 "found = [one for one in [*vars(state).get('gone', ()), *state.clients.values()] if one.type"),
-           edit("TmqpSession.connection_lost", "del self.state.clients[client.id]", "del self.state.clients[client.id]",
+           edit("TmqpSession.connection_lost", "self.state.clients.remove(client)", "self.state.clients.remove(client)",
                 "vars(self.state).setdefault('gone', []).append(client)")),
     mutant("deleted-members-stay", "A channel that is created anew has the members of the one that was deleted.", "DELETE_CHANNEL-1",
            edit("Channels.remove", "for client in list(channel.members):",

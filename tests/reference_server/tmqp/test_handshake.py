@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference_server.tmqp.simulated import Server, hello, produce, rows
+from tests.reference_server.tmqp.simulated import WAITS, Server, hello, produce, rows
+from wireproof.protocols.tmqp.bodies import ClientList
 from wireproof.protocols.tmqp.replies import Pong, ProtocolReply, ServerPing
 from wireproof.protocols.tmqp.requests import (
     AnswerPing,
@@ -91,7 +92,23 @@ def test_a_release_does_not_notice_a_taken_id_after_a_space(released: Server) ->
     first.session.eof_received()
     assert second.send(SendDirect(id=b"1", target=b"me")) != []
     second.session.eof_received()
-    assert released.service.state.clients == {}
+    assert not released.service.state.clients
+
+
+def test_of_clients_of_a_release_with_one_id_the_oldest_gets_what_is_sent_to_it(released: Server) -> None:
+    other, first, second = released.client("other"), released.client("me", "a"), released.client(" me", "b")
+    released.channel(first)
+    released.join(first)
+    (listed,) = other.send(ListClients(id=b"l", **WAITS))
+    names = [row.Name for row in released.codec.decode(ClientList, listed.payload).rows]  # type: ignore[attr-defined]
+    assert names == [b"", b"a", b"b"]
+    assert other.send(SendDirect(id=b"1", target=b"me")) == []
+    assert (len(first.take()), second.take()) == (1, [])
+    assert second.codes(Join(id=b"j", target=b"ch", **WAITS)) == [("RESPONSE", 0)]
+    assert len(released.service.state.channels[b"ch"].members) == 1
+    second.session.eof_received()
+    other.send(SendDirect(id=b"2", target=b"me"))
+    assert len(first.take()) == 1
 
 
 def test_repeated_properties_and_empty_hellos(document: Server, released: Server) -> None:
@@ -210,7 +227,7 @@ def test_the_end_of_a_stream_closes(server: Server) -> None:
     one.session.eof_received()
 
     assert one.closed
-    assert server.service.state.clients == {}
+    assert not server.service.state.clients
 
 
 def test_what_cannot_be_read_closes_after_the_answers(server: Server) -> None:

@@ -43,7 +43,7 @@ def test_the_end_drops_everything(server: Server) -> None:
     server.service.close()
     state: Any = server.service.state
 
-    assert (state.clients, state.channels, state.sessions) == ({}, {}, {})
+    assert (list(state.clients), state.channels, state.sessions) == ([], {}, {})
     assert server.clock.next_ns is None
 
 
