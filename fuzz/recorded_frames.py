@@ -15,13 +15,15 @@ from wireproof.conformance.suite.frame_decoding import named, readings
 from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected_as_findings
-from wireproof.protocols import Message, protocol
+from wireproof.protocols import Message, Request, protocol
 from wireproof.protocols.fields import Absent, Constant, Flag, is_bytes, is_number
 from wireproof.protocols.json_values import JsonObject
+from wireproof.protocols.plain import Plain, PlainError
 
 __all__ = ["check_recorded_frames"]
 
 INVARIANT = "recorded frames are read as recorded"
+PLAIN = "plain values are read as written"
 INNER = "inner"
 
 
@@ -42,7 +44,8 @@ def _check(name: str, profile: str, variant: str, frame: JsonObject) -> None:
     codec: Any = spoken.codec(spoken.profiles[profile], variant)
     data, wanted = bytes.fromhex(frame["hex"]), frame.get("error") or frame["message"]
     if frame["direction"] == INNER:
-        read: list[object] = [named(codec.decode(spoken.profiles[profile].messages[wanted["name"]], data))]
+        inner = codec.decode(spoken.profiles[profile].messages[wanted["name"]], data)
+        read: list[object] = [named(inner)]
     else:
         request = _message(codec, frame["reply_to"]["message"]) if "reply_to" in frame else None
         before = [_message(codec, one["message"]) for one in frame.get("after", ())]
@@ -55,10 +58,29 @@ def _check(name: str, profile: str, variant: str, frame: JsonObject) -> None:
     if wanted not in read:
         detail = f"{where}: {data.hex()} is {wanted}, read as {read}"
         raise InvariantError(INVARIANT, detail[:400], str(frame["id"]), frame["clauses"][0])
-    message = _message(codec, wanted) if "error" not in frame else None
+    message: Message | None = None
+    if "error" not in frame:
+        message = inner if frame["direction"] == INNER else _message(codec, wanted)
     if message is not None and (written := codec.encode(message)) != data:
         detail = f"{where}: {wanted} is {data.hex()}, written {written.hex()}"
         raise InvariantError(INVARIANT, detail[:400], str(frame["id"]), frame["clauses"][0])
+    if isinstance(message, Request):
+        _check_plain(Plain(spoken, profile, variant), message, where)
+
+
+def _check_plain(plain: Plain, request: Request, where: str) -> None:
+    """Write a request as drivers of SDKs get it, and read it again. Raises `InvariantError`."""
+    operation = next((name for name, one in plain.operations.items() if one is type(request)), None)
+    if operation is None or len(plain.parts(operation)) > 1:
+        return
+    written = plain.beside(request)
+    wanted = {name: getattr(request, name) for name, _ in plain.reported_fields(type(request))}
+    try:
+        read: object = plain.values(operation, written)
+    except PlainError as error:
+        read = error
+    if read != wanted:
+        raise InvariantError(PLAIN, f"{where}: {written}, read as {read}"[:400], request.NAME)
 
 
 def _message(codec: CodecInterface, recorded: JsonObject) -> Message | None:

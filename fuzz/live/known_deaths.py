@@ -39,6 +39,7 @@ FATAL = frozenset({"the process stays", "a sanitizer is silent", SERVED})
 """Oracles whose failure ends the server or makes it useless."""
 STEERED_AROUND = FATAL | WAITS
 """Oracles whose failure takes the time of many plays: what meets it again is rarely played."""
+NOT_SHOWN = "not reproduced"
 LARGE, MANY = 4096, 64
 """Bytes of a large write; requests of a script with many."""
 
@@ -166,13 +167,18 @@ class KnownDeaths:
         has = traits(script, self._context)
         return any(known <= has for by, known in self._traits if oracle in ("", by))
 
-    def distinguished(self, suspicion: Suspicion, script: Script, *, is_reduced: bool = True) -> Suspicion:
+    def distinguished(
+        self, suspicion: Suspicion, script: Script, *, is_reduced: bool = True, is_shown: bool = True
+    ) -> Suspicion:
         """Return the suspicion of a death without words, or of a hang, with the traits of its script in its shape.
 
         A connection that is served no more is told by what was answered last, or else by what is not answered.
+        Scripts that were played and did not show it again (`is_shown`) tell nothing: such deaths are one.
         """
         if not suspicion.is_wordless:
             return suspicion
+        if not is_shown:
+            return suspicion.with_shape(f"{suspicion.shape} | {NOT_SHOWN}")
         if suspicion.oracle == SERVED_ON:
             return suspicion.with_shape(stuck_shapes(suspicion)[0])
         found = traits(script, self._context)

@@ -346,7 +346,8 @@ class Campaign:
     def _kept_apart(self, what: Attributed) -> Attributed | None:
         """Return an attributed death or hang, apart by its script where it has no words; None if it is known."""
         oracle, is_wordless = what.suspicion.oracle, what.suspicion.is_wordless
-        told = self.deaths.distinguished(what.suspicion, what.script, is_reduced=what.is_reduced)
+        how = {"is_reduced": what.is_reduced, "is_shown": what.seen > 0}
+        told = self.deaths.distinguished(what.suspicion, what.script, **how)
         what = replace(what, suspicion=told)
         is_known = is_wordless and oracle != SERVED_ON and self.deaths.explains(oracle, what.script)
         if what.seen:

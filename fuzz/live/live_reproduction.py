@@ -36,13 +36,14 @@ def in_reference(found: FuzzFinding) -> str | None:
 def _seen(play: Play, found: FuzzFinding) -> str | None:
     """Return what the oracle of a finding reports for a play; a death without words is known by its script.
 
-    The shape of one that was not reduced to its end leaves out what it asks again (known_deaths.py).
+    The shape of one that was not reduced to its end leaves out what it asks again, and that of one that was never shown
+    again all (known_deaths.py).
     """
     deaths = KnownDeaths(FuzzContext(found.protocol, found.profile, found.variant))
     key = found.oracle, found.shape
 
     def is_found(one: Suspicion) -> bool:
-        shapes = (deaths.distinguished(one, found.script, is_reduced=reduced) for reduced in (True, False))
-        return any(shape.key == key for shape in shapes)
+        ways: tuple[dict[str, bool], ...] = ({}, {"is_reduced": False}, {"is_shown": False})
+        return any(deaths.distinguished(one, found.script, **way).key == key for way in ways)
 
     return next((one.detail for one in judged(play) if is_found(one)), None)

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from tests.fuzz.planting import plant
 from wireproof.fuzz import store_input
 from wireproof.fuzz.conversation_steps import conversation_steps
 from wireproof.fuzz.findings.of_own_code import finding_of
@@ -18,6 +19,8 @@ from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.state_machine import Preset, run
 from wireproof.fuzz.step_failure import Setting
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, RequestStep
+from wireproof.protocols import json_bodies
+from wireproof.protocols.plain import Plain
 
 
 @pytest.mark.parametrize("name", ["psrt", "namechan"])
@@ -40,6 +43,21 @@ def test_an_error_that_is_the_same_in_both_directions_is_found(monkeypatch: pyte
 
     with pytest.raises(InvariantError, match="recorded frames are read as recorded"):
         check_recorded_frames("psrt")
+
+
+def test_members_of_json_that_are_written_though_nobody_gave_them_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, json_bodies, "_written", "not kind.is_left_out", "kind.is_left_out")
+
+    with pytest.raises(InvariantError, match=r"recorded frames are read as recorded: .*written 7b"):
+        check_recorded_frames("tmqp")
+
+
+def test_plain_values_that_are_read_otherwise_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = "isinstance(value, str) and value in words"
+    plant(monkeypatch, Plain, "_parsed", old, f"not ({old})")
+
+    with pytest.raises(InvariantError, match="plain values are read as written"):
+        check_recorded_frames("namechan")
 
 
 def test_a_recorded_frame_that_is_read_otherwise_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

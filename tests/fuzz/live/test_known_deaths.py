@@ -133,6 +133,25 @@ def test_known_deaths_that_are_met_do_not_end_a_run() -> None:
     assert campaign.deaths.met > 20
 
 
+class DyingAtTimes(SimulatedTarget):
+    """Dies at two plays, of nothing that was sent."""
+
+    plays = 0
+
+    def play(self, script: Script, **given: Any) -> Play:
+        self.plays += 1
+        found = super().play(script, **given)
+        return replace(found, death="died of SIGSEGV") if self.plays in (5, 150) else found
+
+
+def test_deaths_without_words_that_were_never_reproduced_are_one_finding() -> None:
+    with DyingAtTimes(CONTEXT) as live:
+        found = list(Campaign(live, seed=1, limits=CampaignLimits(runs=200)).run())
+
+    assert live.plays > 200
+    assert [one.what.suspicion.shape for one in found] == ["died of SIGSEGV | not reproduced"]
+
+
 class Dying(SimulatedTarget):
     """Dies of any request: the first time after a line about something else, and some time after the play."""
 

@@ -27,13 +27,13 @@ class Dying:
         pass
 
 
-@pytest.mark.parametrize("is_reduced", [True, False])
+@pytest.mark.parametrize("how", [{}, {"is_reduced": False}, {"is_shown": False}])
 def test_a_death_without_words_is_known_again_though_it_was_not_reduced_to_its_end(
-    is_reduced: bool, monkeypatch: pytest.MonkeyPatch
+    how: dict[str, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     death = Suspicion("the process stays", "the server died of SIGSEGV", "died of SIGSEGV", is_wordless=True)
     asked = script(Query(b"x"), Query(b"y"))
-    told = KnownDeaths(CONTEXT).distinguished(death, asked, is_reduced=is_reduced)
+    told = KnownDeaths(CONTEXT).distinguished(death, asked, **how)
     where = CONTEXT.name, CONTEXT.profile, CONTEXT.variant
     found = FuzzFinding("server", told.oracle, told.detail, told.shape, *where, script=asked)
     monkeypatch.setattr(live_reproduction, "judged", lambda play: [death])
