@@ -114,4 +114,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "METRICS-15 INFO-6 INFO-8",
            after("State.forget", "self.settle()",
                  "for kind, number in enumerate(session.counts): self.tally.totals[kind] -= number")),
+    mutant("info-subscriptions-of-two-less-one", "TOTAL SUBSCRIPTIONS counts down by one where UNSUBSCRIBE ends two.",
+           "INFO-27",
+           edit("Channels.remove", "self.subscriptions -= len(held)", "self.subscriptions -= 1"), profiles=V732),
 )  # fmt: skip

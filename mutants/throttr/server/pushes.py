@@ -117,4 +117,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                 "self.send = lambda: due and not self.closed and self._write(due.pop())",
                 "if self.is_alone: clock.call_at(clock.monotonic_ns() + 5_000_000, self.send)",
                 "else: self.send()")),
+    mutant("pushes-turn-round-within-a-request", "While a part of a request is there, pushes come newest first.", "PUSH-10",
+           edit("ThrottrSession.push", "self._pushes.append(frame)",
+                "self._pushes.insert(0 if self._tail else len(self._pushes), frame)")),
 )  # fmt: skip

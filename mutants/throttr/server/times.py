@@ -155,4 +155,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("ttl-zero-is-one", "A TTL of 0 is one of its units.",
            "TTL-16 TTL-7 INSERT-4 SET-3 EXPIRY-1 EXPIRY-2 EXPIRY-3 EXPIRY-4 EXPIRY-5 EXPIRY-6 EXPIRY-7 EXPIRY-8 "
            "EXPIRY-9 EXPIRY-10 EXPIRY-12 EXPIRY-13 INFO-21 INFO-22 INFO-23", *_span("(ttl or 1) * unit")),
+    mutant("set-until-the-last-one-ends", "A SET with the TTL of the SET before it ends with that one.",
+           "TTL-7 SET-3 EXPIRY-1 EXPIRY-11",
+           edit("RecordRequests.set", "or now is not self._last_now", "or self._last_due <= now")),
 )  # fmt: skip

@@ -139,4 +139,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            before(*MADE,
                   "for one in self._store.live(self._state.now) if done and attribute == Attribute.TTL else ():",
                   "    if type(one) is Buffer and one is not record: one.value = one.value[:-1]; one.forget_answer()")),
+    mutant("update-quota-largest-is-zero", "An INCREASE of a quota to the largest number makes it 0.", "UPDATE-15",
+           before("RecordRequests._change_quota", "if not 0 <= quota", "quota = 0 if quota == self._max and change == Change.INCREASE else quota")),
 )  # fmt: skip
