@@ -128,4 +128,9 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "SUBSCRIBE-19 PUBLISH_REPL-3 ROBUSTNESS-12",
            edit("state.State.forget", "self.subscriptions.leave(client)",
                 "if client.data is None: self.subscriptions.leave(client)")),
+    mutant("greetings-share-pieces", "Pieces of a greeting wait in one buffer, whatever connection they came on.",
+           "ROBUSTNESS-4 ROBUSTNESS-7",
+           edit("PsrtSession.data_received", "self._first += data",
+                'self._first = vars(self.state).get("first", b"") + data',
+                'self.state.first = self._first if len(self._first) < GREETING_SIZE else b""')),
 )  # fmt: skip
