@@ -157,4 +157,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("QueueOperations._settings", r"if not request.payload.isascii() or b'\\u' in request.payload: raise SettingsError('ascii')")),
     mutant("online-in-nanoseconds", "Online is in nanoseconds.", "LIST_CLIENTS-1",
            edit("operations._client", "(now - client.since_ns) // MS", "now - client.since_ns")),
+    mutant("ack-timeout-of-16-bits", "Of an AcknowledgeTimeout 16 bits are kept.", "ACKNOWLEDGE-4 CONFIRMATION-6 QUEUE_INFO-6",
+           edit("queue.Queue._await", "self.settings.ack_timeout", "self.settings.ack_timeout & 0xFFFF")),
+    mutant("message-timeout-of-24-bits", "Of a MessageTimeout 24 bits are kept.", "EXPIRY-1 QUEUE_INFO-6",
+           edit("queue.Queue.store", "self.settings.message_timeout * MS", "(self.settings.message_timeout & 0xFFFFFF) * MS")),
 )  # fmt: skip
