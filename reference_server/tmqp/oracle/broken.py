@@ -19,11 +19,16 @@ from wireproof.protocols.tmqp.requests import (
     SendDirect,
     Subscribe,
 )
-from wireproof.reference_server.tmqp.oracle.differing import DESTROYED, clause_of_field, clause_of_refusal
+from wireproof.reference_server.tmqp.oracle.differing import (
+    DESTROYED,
+    clause_of_field,
+    clause_of_refusal,
+    clause_of_removed,
+)
 from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
 from wireproof.reference_server.tmqp.oracle.world import Line, ModelQueue, World
 
-__all__ = ["asked_clause", "broken_clause", "is_no_member", "is_refused", "missing_clause"]
+__all__ = ["asked_clause", "broken_clause", "is_altered_from", "is_no_member", "is_refused", "missing_clause"]
 
 IDENTITY = {"MESSAGE": ("id", "payload"), "NOTIFICATION": ("source",), "DIRECT": ("id", "payload")}
 """Message -> the fields by which it is known which one it is: it is another one where all of them differ."""
@@ -52,6 +57,8 @@ MESSAGE_ORDER = "TMQP-MESSAGE-5"
 OPERATION = "TMQP-RESPONSE-4"
 """Of the acknowledgement of a server operation, which need not come where a response answers it, too (E11)."""
 BOTH = "TMQP-RESPONSE-7"
+SERVERS_OWN = "TMQP-CONFIRMATION-1"
+"""Of an acknowledgement of the server: it has no source."""
 SILENT = {
     QueueStatus.PULL: "TMQP-PULL-1",
     QueueStatus.PAUSED: "TMQP-PAUSED-1",
@@ -83,13 +90,19 @@ def broken_clause(world: World, line: Line, message: Message) -> str | None:
         return _forbidding(world, line, message)
     if like.queue is not None and isinstance(message, Response) and _is_refusal(message):
         return clause_of_refusal(world, line, message.id, message.content_type)
-    return like.clause
+    request = line.requests.get(getattr(message, "id", b""))
+    return (clause_of_removed(world, request) if request is not None else "") or like.clause
 
 
-def missing_clause(line: Line, one: Expected) -> str:
+def missing_clause(world: World, line: Line, one: Expected) -> str:
     """Return the clause that is broken where a message does not come that must."""
     shape, wanted = one.shapes[0], one.shapes[0].fields.get("id")
     request = line.requests.get(wanted) if isinstance(wanted, bytes) and shape.kind is Response else None
+    code = shape.fields.get("content_type")
+    if isinstance(request, OPERATIONS) and not request.pending_response:
+        return f"TMQP-RESPONSE-{11 if code is ResultCode.NOT_FOUND else 10}"
+    if request is not None and (code is ResultCode.NOT_FOUND or isinstance(request, CreateChannel)):
+        return clause_of_removed(world, request) or one.clause
     if not isinstance(request, RequestFrame) or not isinstance(request, OPERATIONS):
         return one.clause
     is_open = any(other.clause == OPERATION and _has_id(other.shapes[0], request.id) for other in line.due)
@@ -100,6 +113,8 @@ def asked_clause(request: RequestFrame, takes_options: bool) -> str:
     """Return the clause that is broken where a request leads to no answer to the ping after it; nothing if none is."""
     if isinstance(request, CreateChannel) and request.payload:
         return f"TMQP-CREATE_CHANNEL-{6 if takes_options else 10}"
+    if isinstance(request, Produce) and any(one.name.lower() == b"cc" for one in request.headers):
+        return "TMQP-COPY-4"
     return OF_REQUESTS.get(type(request), f"TMQP-{request.NAME}-1")
 
 
@@ -115,6 +130,11 @@ def is_refused(one: Expected, message: Message) -> bool:
     """Say whether the server says that it did not do what leads to a message."""
     id_ = getattr(message, "id", b"")
     return bool(id_) and _is_refusal(message) and any(_has_id(shape, id_) for shape in one.shapes)
+
+
+def is_altered_from(one: Expected, message: Message) -> bool:
+    """Say whether a message is the one that is expected, but for some field."""
+    return any(type(message) is shape.kind and _is_alike(shape, message) for shape in one.shapes)
 
 
 def _is_refusal(message: Message) -> bool:
@@ -149,14 +169,22 @@ def _forbidding(world: World, line: Line, message: Message) -> str | None:
         is_id = not message.target.startswith((b"@name:", b"@type:"))
         return "TMQP-SEND_DIRECT-1" if is_id else f"TMQP-SEND_DIRECT-{3 if message.one_delivery else 2}"
     if isinstance(message, Confirmation):
-        if message.source:
-            return f"TMQP-{'ACKNOWLEDGE-2' if message.high_priority else 'CONFIRMATION-3'}"
-        if isinstance(asked := line.requests.get(message.id), Route) and message.target == asked.target:
-            return _of_answer(asked)
-        if any(one.clause == OPERATION and _has_id(shape, message.id) for one in line.due for shape in one.shapes):
-            return OPERATION
-        return "TMQP-PRODUCE-7" if world.rules.acknowledges_when_asked else "TMQP-PRODUCE-8"
+        return _of_confirmation(world, line, message)
     return _of_response(world, line, message) if isinstance(message, Response) else None
+
+
+def _of_confirmation(world: World, line: Line, message: Confirmation) -> str:
+    """Return what forbids an acknowledgement: of a consumer one with a source, of the server one without."""
+    if message.source:
+        return "TMQP-ACKNOWLEDGE-2" if message.high_priority else _of_acknowledgement(world, message)
+    if isinstance(asked := line.requests.get(message.id), Route) and message.target == asked.target:
+        return _of_answer(asked)
+    if any(one.clause == OPERATION and _has_id(shape, message.id) for one in line.due for shape in one.shapes):
+        return OPERATION
+    queue = _queue_of(world, message)
+    if queue is not None and queue.delivery == "after-sent":
+        return "TMQP-CONFIRMATION-2"
+    return "TMQP-PRODUCE-7" if world.rules.acknowledges_when_asked else "TMQP-PRODUCE-8"
 
 
 def _of_response(world: World, line: Line, message: Response) -> str | None:
@@ -164,6 +192,8 @@ def _of_response(world: World, line: Line, message: Response) -> str | None:
     request = line.requests.get(message.id)
     if message.source:
         return "TMQP-RESPOND-1"
+    if message.id in line.unanswered:
+        return line.unanswered[message.id]
     if isinstance(request, OPERATIONS):
         if request.pending_response or not (request.pending_ack or world.rules.answers_as_asked):
             return None if request.pending_response else "TMQP-RESPONSE-6"
@@ -180,6 +210,20 @@ def _of_response(world: World, line: Line, message: Response) -> str | None:
     if isinstance(request, Subscribe):
         return "TMQP-EVENT-1"
     return _of_answer(request) if isinstance(request, Route) else "TMQP-RESPONSE-1"
+
+
+def _queue_of(world: World, message: Confirmation) -> ModelQueue | None:
+    """Return the queue that an acknowledgement names."""
+    channel = world.channel(message.target)
+    return None if channel is None else channel.queues.get(message.content_type)
+
+
+def _of_acknowledgement(world: World, message: Confirmation) -> str:
+    """Return what forbids an acknowledgement of a consumer: that nobody waits for it, or that it does not travel."""
+    if world.client(message.source) is None:
+        return SERVERS_OWN
+    queue = _queue_of(world, message)
+    return "TMQP-ACKNOWLEDGE-1" if queue is None or message.id in queue.unwaited else "TMQP-CONFIRMATION-3"
 
 
 def _of_answer(request: Route) -> str:
@@ -204,7 +248,8 @@ def _of_message(world: World, line: Line, message: QueueMessage) -> str | None:
     if queue is None:
         return "TMQP-DELETE_QUEUE-1"
     if line.client not in channel.members:
-        return "TMQP-LEAVE-1"
+        is_anew = line.client not in channel.left and (channel.key, None) in world.removed
+        return "TMQP-DELETE_CHANNEL-1" if is_anew else "TMQP-LEAVE-1"
     return _of_member(queue) or ("TMQP-JOIN-2" if line.client in channel.again else None)
 
 

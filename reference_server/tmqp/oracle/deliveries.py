@@ -20,6 +20,8 @@ OF_STATES = {
     QueueStatus.ROUND_ROBIN: "TMQP-ROUND_ROBIN-",
 }
 """State -> its clauses: 1 says who is sent what is pushed, 2 what becomes of it where nobody is."""
+OF_CONFIRMATIONS = dict.fromkeys(("source", "target", "content_type"), "TMQP-CONFIRMATION-1")
+"""Field of an acknowledgement of the server -> the clause that fixes it, whenever it comes."""
 Added = Sequence[tuple[bytes, bytes]]
 
 
@@ -125,8 +127,9 @@ class Deliveries:
         }
         shape = Shape(Confirmation, fields | ({"ttl": DEFAULT_TTL} if self._world.is_strict else {}))
         clause = "TMQP-CONFIRMATION-2" if queue.delivery == "after-sent" else "TMQP-CONFIRMATION-1"
+        certain = is_certain and not item.is_copy
         self._world.expect(
-            item.producer, clause, shape, queue=queue, is_ordered=False, is_certain=is_certain and not item.is_copy
+            item.producer, clause, shape, queue=queue, is_ordered=False, is_certain=certain, of_fields=OF_CONFIRMATIONS
         )
 
     def acknowledged(self, queue: ModelQueue, client: ModelClient, id_: bytes, *, nack: bool) -> Item | None:
@@ -137,6 +140,7 @@ class Deliveries:
             sent.sort(key=lambda one: one.client is not client)
         found = next((one for one in sent if self._may_acknowledge(client, one.client)), None)
         if found is None:
+            queue.unwaited.add(id_)
             return None
         self._settle(queue, found)
         self._follow(queue, found.item, nack=nack)

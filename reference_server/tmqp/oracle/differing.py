@@ -12,19 +12,24 @@ from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.profiles import OPERATIONS
 from wireproof.protocols.tmqp.requests import (
     ChannelInfo,
+    CreateChannel,
+    CreateQueue,
     DeleteChannel,
+    DeleteQueue,
     Join,
     Leave,
     ListConsumers,
     ListQueues,
     Produce,
     Pull,
+    QueueInfo,
+    Subscribe,
 )
 from wireproof.reference_server.tmqp.oracle.expected import Body, Expected, Headers, Refusal, Rows, Shape
 from wireproof.reference_server.tmqp.oracle.reading import first_header, number_in
 from wireproof.reference_server.tmqp.oracle.world import Line, Mistaken, ModelChannel, ModelQueue, World
 
-__all__ = ["DESTROYED", "clause_of_field", "clause_of_refusal"]
+__all__ = ["DESTROYED", "clause_of_field", "clause_of_refusal", "clause_of_removed"]
 
 OF_FIELDS = {
     **{("MESSAGE", name): "TMQP-MESSAGE-1" for name in ("id", "target", "content_type", "headers", "payload")},
@@ -75,6 +80,7 @@ OF_CHANNELS = (ChannelInfo, DeleteChannel, Join, Leave, ListConsumers, ListQueue
 """Requests that are about a channel and no queue of it."""
 OTHER_CASE = "TMQP-CREATE_CHANNEL-2"
 HEADERS_KEPT = "TMQP-HEADER-3"
+CONTENT = "TMQP-MESSAGE-1"
 UNAUTHORIZED = "TMQP-RESPONSE-9"
 DESTROYED = "TMQP-LEAVE-3"
 TAKEN = "TMQP-PRODUCE-1"
@@ -116,10 +122,23 @@ def clause_of_refusal(world: World, line: Line, id_: bytes, why: object) -> str:
     if (why == ResultCode.LIMIT_EXCEEDED or words == b"limit-exceeded") and queue and queue.options["MessageLimit"]:
         return "TMQP-LIMIT-1"
     is_outside = channel is not None and line.client not in channel.members
-    is_unauthorized = (why == ResultCode.UNAUTHORIZED and not world.rules.stopped_is_unauthorized) or (
-        words == b"unauthorized"
-    )
+    is_stopped = world.rules.stopped_is_unauthorized and queue is not None and queue.status is QueueStatus.STOPPED
+    is_unauthorized = (why == ResultCode.UNAUTHORIZED and not is_stopped) or words == b"unauthorized"
     return "TMQP-PRODUCE-2" if is_outside and is_unauthorized else TAKEN
+
+
+def clause_of_removed(world: World, request: RequestFrame) -> str:
+    """Return what says that the channel or queue of a request is gone; nothing where it never was."""
+    named = first_header(request, b"channel-name") if isinstance(request, Subscribe) else None
+    channel, key = world.channel(named or request.target), (named or request.target).lower()
+    if channel is None or isinstance(request, CreateChannel):
+        is_gone = (key, None) in world.removed
+        return "" if not is_gone else DESTROYED if key in world.destroyed else "TMQP-DELETE_CHANNEL-1"
+    is_by_number = isinstance(request, Produce | Pull)
+    number = request.content_type if is_by_number else number_in(first_header(request, b"queue-id"))
+    if isinstance(request, QueueInfo | DeleteQueue) and not world.rules.reads_queue_id_header:
+        number = int.from_bytes(request.payload[:2], "little")
+    return "TMQP-DELETE_QUEUE-1" if number not in channel.queues and (key, number) in world.removed else ""
 
 
 def _is_nothing(wanted: object) -> bool:
@@ -152,11 +171,12 @@ def _of_result(world: World, request: RequestFrame, code: int) -> str:
             return DESTROYED if key in world.destroyed else "TMQP-DELETE_CHANNEL-1"
         return "TMQP-JOIN-3" if key in world.unjoined and not isinstance(request, Join) else ""
     number = number_in(first_header(request, b"queue-id"))
+    if code == ResultCode.DUPLICATE and isinstance(request, CreateQueue) and (key, number) in world.removed:
+        return f"TMQP-DELETE_{'CHANNEL' if (key, None) in world.removed else 'QUEUE'}-1"
     if code == ResultCode.NOT_FOUND and channel is not None and number in channel.queues:
         return OTHER_CASE if _is_spelled_otherwise(world, request) else ""
-    is_gone = channel is not None and number is not None and number not in channel.queues
-    is_there = code in (ResultCode.OK, ResultCode.DUPLICATE) and (key, number) in world.removed
-    return "TMQP-DELETE_QUEUE-1" if is_gone and is_there else ""
+    is_there = channel is not None and code in (ResultCode.OK, ResultCode.DUPLICATE)
+    return clause_of_removed(world, request) if is_there else ""
 
 
 def _of_headers(world: World, line: Line, one: Expected, message: Message, wanted: object, got: Sequence[Any]) -> str:
@@ -165,7 +185,8 @@ def _of_headers(world: World, line: Line, one: Expected, message: Message, wante
         if wanted.fails or one.queue is None:
             return ""
         why = next((header.value for header in got if header.name.lower() == b"nack-reason"), b"")
-        return clause_of_refusal(world, line, getattr(message, "id", b""), why)
+        is_refused = why.replace(b"-", b"_").upper().decode("latin-1") in ResultCode.__members__
+        return clause_of_refusal(world, line, getattr(message, "id", b""), why) if is_refused else one.clause
     if not isinstance(wanted, Headers):
         return ""
     if one.clause.startswith(PULLED):
@@ -175,9 +196,12 @@ def _of_headers(world: World, line: Line, one: Expected, message: Message, wante
             return OTHER_CASE
         header = wanted.first_differing(got)
         count = "TMQP-PULL-4" if world.rules.counts_what_there_is else "TMQP-PULL-5"
+        if header and header not in (b"count", b"no-content", *OF_HEADERS):
+            return HEADERS_KEPT if any(other.name.lower() == header for other in got) else CONTENT
         return count if header == b"count" else OF_HEADERS.get(header, one.clause)
     there = [(header.name.lower(), header.value) for header in got]
-    return HEADERS_KEPT if there and sorted(there) == sorted(wanted.wanted) else ""
+    is_kept = sorted(there) == sorted(wanted.wanted) or [one for one, _ in there] == [one for one, _ in wanted.wanted]
+    return HEADERS_KEPT if there and is_kept else ""
 
 
 def _of_queue(world: World, queue: ModelQueue, name: str, got: object) -> str:
@@ -226,6 +250,8 @@ def _of_member(world: World, thing: ModelQueue | ModelChannel | None, wanted: Bo
         return OF_MEMBERS.get(name, "")
     if name == "ActiveClients" and isinstance(thing, ModelChannel) and isinstance(got, int):
         more = got - len(thing.members)
+        if more > 0 and not (thing.again or thing.left) and (thing.key, None) in world.removed:
+            return "TMQP-DELETE_CHANNEL-1"
         if more < 0 or not (thing.again or thing.left):
             return "TMQP-JOIN-1" if more < 0 else OF_MEMBERS[name]
         return "TMQP-JOIN-2" if thing.again and more != len(thing.left) else _of_leaving(thing)

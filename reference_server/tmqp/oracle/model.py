@@ -24,6 +24,7 @@ from wireproof.reference_server.tmqp.options import OPTIONS
 from wireproof.reference_server.tmqp.oracle.broken import (
     asked_clause,
     broken_clause,
+    is_altered_from,
     is_no_member,
     is_refused,
     missing_clause,
@@ -294,9 +295,10 @@ class DocumentModel:
             return "TMQP-MESSAGE-1"
         for line in self._lines.values():
             for message in line.surplus:  # what came instead says more than that it does not come
-                if is_refused(found, message) and (clause := broken_clause(self._world, line, message)):
+                is_altered = line.name == connection and is_altered_from(found, message)
+                if (is_altered or is_refused(found, message)) and (clause := broken_clause(self._world, line, message)):
                     return clause
-        return missing_clause(self._lines[connection], found)
+        return missing_clause(self._world, self._lines[connection], found)
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge what came: return a message that nothing explains."""

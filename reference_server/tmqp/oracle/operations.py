@@ -141,6 +141,8 @@ class ModelOperations:
             channel.mistaken += [(made[0], "TMQP-CREATE_CHANNEL-2")] if made and made[1] else []
             if self._world.rules.answers_duplicates:
                 self._expect_answer(client, request, ResultCode.DUPLICATE, clause=2)
+            else:
+                client.line.unanswered[request.id] = "TMQP-CREATE_CHANNEL-3"
         elif made is None:
             self._wrong(client, request, FAILS, "TMQP-CREATE_CHANNEL-7")
         else:
@@ -263,6 +265,8 @@ class ModelOperations:
         elif channel is not None and not self._may_have(channel, number):
             if self._world.rules.answers_refused_queues:
                 self._expect_answer(client, request, FAILS, clause=6)
+            else:
+                client.line.unanswered[request.id] = "TMQP-CREATE_QUEUE-10"
         elif made is None:
             self._wrong(client, request, FAILS, "TMQP-CREATE_QUEUE-8")
         else:

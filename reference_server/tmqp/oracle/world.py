@@ -52,6 +52,8 @@ class Line:
     """What messages were taken off that could have been taken off something else, too."""
     requests: dict[bytes, RequestFrame] = field(default_factory=dict)
     """Id -> the last request of the client that had it."""
+    unanswered: dict[bytes, str] = field(default_factory=dict)
+    """Id of a request that must not be answered -> the clause that says so."""
 
     def expect(self, wanted: Expected) -> None:
         """Expect a message; one that came before it was expected counts."""
@@ -163,6 +165,8 @@ class ModelQueue:
     high: list[Item] = field(default_factory=list)
     normal: list[Item] = field(default_factory=list)
     awaited: list[Awaited] = field(default_factory=list)
+    unwaited: set[bytes] = field(default_factory=set)
+    """Ids that somebody acknowledged when nobody waited for it."""
     turn: int = 0
     last_members: list[ModelClient] = field(default_factory=list)
     """Who were members at the last turn: where others are now, whose turn it is is open."""

@@ -1,0 +1,81 @@
+"""What the model of the TMQP document says is broken: not what a message is, but what forbids or alters it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reference_server.tmqp.test_oracle import ASK, checked, do, on, produced
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.store_steps import Step
+from wireproof.protocols.tmqp import Header
+from wireproof.protocols.tmqp.requests import (
+    Acknowledge,
+    ChannelInfo,
+    CreateChannel,
+    CreateQueue,
+    DeleteChannel,
+    DeleteQueue,
+    Join,
+    Ping,
+    Produce,
+    QueueInfo,
+)
+
+ONE = (Header(b"Queue-Id", b"1"),)
+
+
+def made(delivery: bytes, *, asks: bool = False) -> CreateQueue:
+    options = b'{"Status":1,"RequestAcknowledge":%s,"MessageDeliveryHandler":"%s"}' % (
+        b"true" if asks else b"false",
+        delivery,
+    )
+    return CreateQueue(**ASK, target=b"c", headers=ONE, payload=options)
+
+
+CHANNEL, JOINED, GONE = CreateChannel(**ASK, target=b"c"), Join(**ASK, target=b"c"), DeleteChannel(**ASK, target=b"c")
+ACKNOWLEDGED = Acknowledge(id=b"m1", target=b"c", content_type=1)
+KEPT = Produce(id=b"m1", target=b"c", content_type=1, headers=(Header(b"Key", b"v"),))
+
+BROKEN: dict[str, tuple[str, tuple[Step, ...]]] = {
+    "any-acknowledgement-travels": (
+        "TMQP-ACKNOWLEDGE-1",
+        (on("a", made(b"just-allow"), produced(1)), on("b", JOINED), on("b", ACKNOWLEDGED), on("a", Ping())),
+    ),
+    "acknowledged-negatively": (
+        "TMQP-CONFIRMATION-1",
+        (on("a", made(b"after-received"), produced(1, pending_ack=1)),),
+    ),
+    "values-begin-with-a-space": ("TMQP-HEADER-3", (on("a", made(b"just-allow"), JOINED), on("a", KEPT))),
+    "sent-means-received": ("TMQP-CONFIRMATION-2", (on("a", made(b"after-sent"), produced(1, pending_ack=1)),)),
+    "confirmation-has-a-source": (
+        "TMQP-CONFIRMATION-1",
+        (on("b", made(b"after-sent"), JOINED), on("a", produced(1, pending_ack=1))),
+    ),
+    "deleted-channel-stays": (
+        "TMQP-DELETE_CHANNEL-1",
+        (on("a", made(b"just-allow"), GONE), on("a", produced(1, pending_response=1)), on("a", Ping())),
+    ),
+    "deleted-queue-stays": (
+        "TMQP-DELETE_QUEUE-1",
+        (
+            on("a", made(b"just-allow"), DeleteQueue(**ASK, target=b"c", headers=ONE)),
+            on("a", QueueInfo(**ASK, target=b"c", headers=ONE)),
+        ),
+    ),
+    "deleted-members-stay": (
+        "TMQP-DELETE_CHANNEL-1",
+        (on("b", CHANNEL, JOINED), on("a", GONE), on("a", CHANNEL, ChannelInfo(**ASK, target=b"c"))),
+    ),
+}
+"""Mutant -> the clause that it breaks, and what shows it."""
+
+
+@pytest.mark.parametrize("mutant", BROKEN)
+def test_the_clause_that_is_broken_is_named(mutant: str) -> None:
+    clause, steps = BROKEN[mutant]
+    do(checked(), steps)
+
+    with pytest.raises(InvariantError) as error:
+        do(checked(mutant), steps)
+
+    assert error.value.clause == clause
