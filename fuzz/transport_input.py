@@ -20,15 +20,20 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
 from wireproof.fuzz.small_bounds import small_portions
 from wireproof.protocols import protocol
+from wireproof.protocols.states import Role
 
 __all__ = ["check", "described", "seeds", "setting_of"]
 
 MARKS = (1, 8, 64, 1024)
+ONE_REQUEST = 24
+"""What comes by an operation with such upper bits, or higher ones, ends where a request does."""
 SIZES = (1, 2, 3, 5, 8, 17, 64, 1 << 20)
 TIMES = (0.1, LINGER_S / 2, LINGER_S, 3 * LINGER_S)
 HEAD = 4
 IN_PIECES = (0x28, 0x2E, 0x06, 0x20, 0x2E, 0x03, 0x28, 0x0B, 0x0D)
 """Operations: pieces come, also to a session that is paused, and a little of the answer is taken."""
+IN_REQUESTS = (0xC0, 0xC6, 0x06, 0xC6, 0x03, 0xC0)
+"""Operations: requests come one by one, also to a session that is paused, and a little of the answers is taken."""
 NEVER_TAKEN = (0x38, 0x87, 0x1D)
 """Operations: all comes, the peer ends its side, takes nothing, and time passes."""
 OF_THESE_INSIDE_TLS = 4
@@ -67,12 +72,24 @@ def _tls_openings(name: str, profile: str, variant: str) -> Mapping[str, bytes]:
     return {link: data for one, data in found.items() for link in (one, *([""] if one == usual else []))}
 
 
+def _conversation(name: str, data: bytes) -> tuple[tuple[str, str], str, bytes]:
+    """Return profile and variant, the link, and what the client sends."""
+    spoken = _spoken(name)[data[0] % len(_spoken(name))]
+    streams = _streams(name, *spoken)
+    return spoken, *streams[int.from_bytes(data[2:4], "little") % len(streams)]
+
+
+def _request_ends(name: str, data: bytes) -> list[int]:
+    """Return where requests end in what the client sends, as far as it can be read without the answers."""
+    spoken, link, sent = _conversation(name, data)
+    frames = FuzzContext(name, *spoken).dissection(link).feed(Role.CLIENT, sent)
+    return [frame.span[1] for frame in frames]
+
+
 def _made(name: str, data: bytes) -> TransportCheck:
     """Return the check of an input: in TLS where it says so, and the link of its conversation may switch to it."""
-    spoken = _spoken(name)[data[0] % len(_spoken(name))]
-    streams, openings = _streams(name, *spoken), _tls_openings(name, *spoken)
-    at = int.from_bytes(data[2:4], "little") % len(streams)
-    link, sent = streams[at]
+    spoken, link, sent = _conversation(name, data)
+    openings = _tls_openings(name, *spoken)
     mark, is_small = MARKS[data[1] % len(MARKS)], bool(data[1] & SMALL)
     if data[1] & TLS and link in openings:
         rest = sent[len(openings[link]) :]
@@ -91,7 +108,9 @@ def check(name: str, data: bytes) -> None:
 def _play(name: str, data: bytes, done: list[str]) -> None:
     made = _made(name, data)
     options = made.options
-    where = " inside TLS" if isinstance(made, TlsTransportCheck) else ""
+    is_inside = isinstance(made, TlsTransportCheck)
+    ends: list[int] | None = [] if is_inside else None
+    where = " inside TLS" if is_inside else ""
     done.append(f"the peer sends {options.sent.hex()}{where}; high-water mark {options.high_water}")
     if options.is_small:
         done.append("the server does little at a time")
@@ -99,6 +118,10 @@ def _play(name: str, data: bytes, done: list[str]) -> None:
         for operation in data[HEAD : HEAD + MOST_STEPS]:
             kind, which = operation & 7, operation >> 3
             size = SIZES[which % len(SIZES)]
+            if which >= ONE_REQUEST and kind in (0, 1, 2, 6):
+                ends = _request_ends(name, data) if ends is None else ends
+                come = len(options.sent) - len(found.rest)
+                size = next((end - come for end in ends if end > come), size)
             if kind < 3:
                 done.append(f"at most {size} bytes come")
                 found.arrive(size)
@@ -143,7 +166,8 @@ def seeds(name: str) -> Iterator[bytes]:
             which = at.to_bytes(2, "little")
             yield bytes([number, 3, *which])
             yield bytes([number, 3 | SMALL | ENDS_AT_ONCE, *which])
-            yield bytes([number, at % 3 | SMALL * (at & 1), *which, *IN_PIECES * 6])
+            pieces = IN_REQUESTS if at % 4 > 1 else IN_PIECES
+            yield bytes([number, at % 3 | SMALL * (at & 1), *which, *pieces * 6])
             yield bytes([number, 3, *which, *NEVER_TAKEN])
             if streams[at][0] in openings and at % OF_THESE_INSIDE_TLS == 0:
                 yield bytes([number, TLS | 3, *which])

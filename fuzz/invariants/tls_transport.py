@@ -74,7 +74,7 @@ class TlsTransportCheck(TransportCheck):
         self._got = bytearray()
         with suppress(ssl.SSLWantReadError):
             self._tls.do_handshake()
-        self._rest = opening + self._outgoing.read()
+        self.rest = opening + self._outgoing.read()
 
     def _tls_of_server(self) -> ssl.SSLContext | None:
         return _server_context()
@@ -99,11 +99,11 @@ class TlsTransportCheck(TransportCheck):
         """End the peer's side, where all it sent has come and is read."""
         if not self._is_established or self._inside:
             return
-        if INSIDE in self._ends and not self._has_said_bye and not self._rest:
+        if INSIDE in self._ends and not self._has_said_bye and not self.rest:
             self._has_said_bye = True
             with suppress(ssl.SSLError):
                 self._tls.unwrap()
-            self._rest += self._outgoing.read()
+            self.rest += self._outgoing.read()
         elif OUTSIDE in self._ends:
             super().end()
 
@@ -121,7 +121,7 @@ class TlsTransportCheck(TransportCheck):
         except ssl.SSLError as error:
             detail = f"after {len(self._got)} bytes inside: {error.reason or error}"
             raise InvariantError("what the peer takes is TLS", detail, "tls") from error
-        self._rest += self._outgoing.read()
+        self.rest += self._outgoing.read()
 
     def _read(self) -> None:
         while self._is_established:

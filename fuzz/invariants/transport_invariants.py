@@ -243,7 +243,7 @@ class TransportCheck:
     def __init__(self, options: TransportCheckOptions) -> None:
         self.options = options
         self._loop = _VirtualLoop()
-        self._rest = options.sent
+        self.rest = options.sent
         self._ended = self._lost = False
 
     def __enter__(self) -> TransportCheck:
@@ -276,18 +276,18 @@ class TransportCheck:
 
     def arrive(self, size: int) -> None:
         """Let bytes come if the transport reads."""
-        if self._gone or self._ended or not self._socket.reads or not self._rest:
+        if self._gone or self._ended or not self._socket.reads or not self.rest:
             return
-        data, self._rest = self._rest[:size], self._rest[size:]
+        data, self.rest = self.rest[:size], self.rest[size:]
         self.protocol.data_received(data)
         self._settle()
 
     def arrive_at_session(self, size: int) -> None:
         """Give bytes to the session, also while it is paused: a transport may have read them before."""
         session = self.protocol.session
-        if self._gone or self._ended or self._socket.eof or not self._rest or session is None:
+        if self._gone or self._ended or self._socket.eof or not self.rest or session is None:
             return
-        data, self._rest = self._rest[:size], self._rest[size:]
+        data, self.rest = self.rest[:size], self.rest[size:]
         session.data_received(data)
         self._settle()
 
@@ -300,7 +300,7 @@ class TransportCheck:
 
     def end(self) -> None:
         """End the peer's side, where all it sent has come and is read."""
-        if self._gone or self._ended or self._rest or not self._socket.reads:
+        if self._gone or self._ended or self.rest or not self._socket.reads:
             return
         self._ended = True
         if not self.protocol.eof_received():
@@ -338,7 +338,7 @@ class TransportCheck:
         if self._socket.eof and not self._lost:
             self._lose()  # the peer saw the end of the stream and closes, too
         if not self._lost:
-            detail = f"{len(self._rest)} bytes are not read, {len(self._socket.unsent)} not sent"
+            detail = f"{len(self.rest)} bytes are not read, {len(self._socket.unsent)} not sent"
             raise InvariantError("a connection whose peer has ended is closed", detail, "open")
         if not cut:
             self._compare()
@@ -349,10 +349,10 @@ class TransportCheck:
         """Let all come and be taken, but not the end: what is due comes without it. Raises `InvariantError`."""
         self._clock.catch_up()
         for _ in range(4 * len(self.options.sent) + 64):
-            before = len(self._rest), len(self._socket.taken)
+            before = len(self.rest), len(self._socket.taken)
             self.arrive(1 << 20)
             self.drain(1 << 20)
-            if self._gone or self._socket.eof or before == (len(self._rest), len(self._socket.taken)):
+            if self._gone or self._socket.eof or before == (len(self.rest), len(self._socket.taken)):
                 break
         least, got = self._due_before_the_end(), len(self._socket.taken)
         if not (self._gone or self._socket.eof) and got < least:

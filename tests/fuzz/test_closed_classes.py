@@ -35,6 +35,7 @@ from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Peer
 from wireproof.reference_server.stream_session import StreamSession
 from wireproof.reference_server.throttr.record_requests import RecordRequests
+from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import State
 from wireproof.reference_server.tmqp.messaging import Messaging
 from wireproof.reference_server.tmqp.queue_operations import QueueOperations
@@ -285,3 +286,12 @@ def test_a_first_frame_that_is_no_hello_and_is_read_as_one(monkeypatch: pytest.M
 
     with pytest.raises(InvariantError, match="a is open although its first frame is no hello"):
         found.do(RequestStep("a", (Protocol(), Join(target=b"c"))))
+
+
+def test_a_request_that_comes_whole_to_a_session_that_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces ended where requests do by chance only."""
+    some = [one for one in transport_input.seeds("throttr") if bytes(transport_input.IN_REQUESTS) in one]
+    plant(monkeypatch, ThrottrSession, "pause_writing", "True, False", "True, True")
+
+    with pytest.raises(InvariantError, match="a paused session writes nothing"):
+        check_all(transport_input.check, "throttr", some[:400])
