@@ -32,6 +32,7 @@ from wireproof.fuzz.invariants.codec_invariants import (
 )
 from wireproof.fuzz.invariants.dialogue import Dialogue
 from wireproof.fuzz.invariants.frame_limits import check_limit_here, enlarged
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.other_readings import check_prefixes, check_runs_of_requests
 from wireproof.fuzz.invariants.redrawn import check_redrawn
 from wireproof.fuzz.invariants.second_reader import check_second_reader
@@ -143,6 +144,9 @@ class Endpoint:
             context.request = known[data[3] % len(known)] if count else None
             at += count
         check_frame(decode, data, at, context)
+        if (context.depth, context.limit) != (0, FRAME_LIMIT):
+            detail = f"depth {context.depth}, limit {context.limit} after {data[at:].hex()}"
+            raise InvariantError("a frame leaves to the next one what holds for it", detail[:400], "context")
 
     def _check_second_reader(self, data: bytes) -> None:
         if self.reader is not None:

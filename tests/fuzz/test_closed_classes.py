@@ -23,6 +23,7 @@ from wireproof.fuzz.store_steps import ConnectStep, PartsStep, RequestStep
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
 from wireproof.protocols import RemoteProtocolError, Request, protocol
 from wireproof.protocols.namechan.requests import HookCreate
+from wireproof.protocols.throttr.codec import Codec as ThrottrCodec
 from wireproof.protocols.throttr.requests import Publish
 from wireproof.protocols.tmqp import Header
 from wireproof.protocols.tmqp.codec import NO_HEADERS, Codec
@@ -295,3 +296,18 @@ def test_a_request_that_comes_whole_to_a_session_that_is_paused(monkeypatch: pyt
 
     with pytest.raises(InvariantError, match="a paused session writes nothing"):
         check_all(transport_input.check, "throttr", some[:400])
+
+
+@pytest.mark.parametrize(("old", "new"), [("depth + 1", "depth + 2"), ("limit - 1", "limit - 2")])
+def test_a_frame_that_changes_what_holds_for_the_next_one(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each frame was decoded with a context of its own, and what stayed in it was not looked at."""
+    number, endpoint = next(
+        one for one in enumerate(parser_input.combinations("throttr")) if one[1].is_client and one[1].profile == "7.3.2"
+    )
+    some = [one for one in parser_input.seeds("throttr") if one[0] == number]
+    plant(monkeypatch, ThrottrCodec, "_decode_event_reply", f"context.{old}", f"context.{new}")
+    spoken = protocol("throttr").spoken(endpoint.profile, endpoint.variant)
+    monkeypatch.setattr(endpoint, "_decode", ThrottrCodec(spoken, spoken.variants[endpoint.variant]).decode_answer)
+
+    with pytest.raises(InvariantError, match="leaves to the next one"):
+        check_all(lambda _, data: endpoint.check_frame(data), "throttr", some)
