@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 import click
 from rich.console import Console
@@ -13,10 +14,10 @@ from rich.table import Table
 from wireproof.conformance.model.wording import number_of
 from wireproof.fuzz import coverage_guided
 from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
-from wireproof.fuzz.known_targets import default_protocol
+from wireproof.fuzz.known_targets import default_protocol, has_model
 from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES
 from wireproof.fuzz.seeded_bugs.catalogue import all_bugs
-from wireproof.fuzz.seeded_bugs.table import BugRow, BugTable, planned
+from wireproof.fuzz.seeded_bugs.table import BugRow, BugTable, planned, planned_controls
 from wireproof.protocols import protocol_names
 
 FOUND_ALL, MISSED, INTERRUPTED = 0, 1, 130
@@ -30,7 +31,12 @@ PRINTED_WIDTH = 150
 @click.option("--bug", "pattern", default="", metavar="TEXT", help="Only bugs with this text in their name.")
 @click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Factor for all budgets.")
 @click.option("--seed", "seeds", type=int, multiple=True, default=(1,), help="Seed of the engines; repeatable.")
-@click.option("--control", "only_control", is_flag=True, help="Only the runs without a bug, which must find nothing.")
+@click.option(
+    "--control",
+    "only_control",
+    is_flag=True,
+    help="Only runs without a bug, of every engine: nothing may be found.",
+)
 @click.option("--hypothesis", is_flag=True, help="Use Hypothesis even if atheris is installed.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as JSON to this file.")
 @click.option(
@@ -66,23 +72,45 @@ def command(
     wireproof fuzz seeded-bugs --out table.json --markdown table.md
     """
     chosen = [one for one in all_bugs(name) if engine in (None, one.engine) and pattern in one.mutant]
-    if not chosen:
+    if not (chosen or only_control):
         raise click.UsageError(f"no bug of engine {engine or 'any'} has {pattern!r} in its name")
     guided = coverage_guided.is_available() and not hypothesis
     if not guided:
         click.echo("inputs are drawn by Hypothesis, without coverage; the budgets are those of atheris")
-    runs = planned(name, chosen, factor=budget_factor, seeds=seeds, guided=guided)
-    runs = [one for one in runs if one.task.bug is None] if only_control else runs
+    how = Measuring(factor=budget_factor, seeds=seeds, guided=guided)
+    if only_control:
+        runs = planned_controls(name, _engines(name, engine), all_bugs(default_protocol()), **how)
+    else:
+        runs = planned(name, chosen, **how)
     about = {"command": _command_line(context), "version": _version(), "seeds": list(seeds), "protocol": name}
     found = BugTable(runs, about)
     interrupted = not _measured(found, out, markdown)
     _print(found.rows)
     mutants = [one for one in found.rows if one.bug]
-    click.echo(f"{sum(one.is_right for one in mutants)} of {len(mutants)} bugs found within their budgets")
+    click.echo(
+        f"{sum(one.is_right for one in found.rows)} of {number_of(len(found.rows), 'control run')} found nothing"
+        if only_control
+        else f"{sum(one.is_right for one in mutants)} of {len(mutants)} bugs found within their budgets"
+    )
     if interrupted:
         click.echo(f"interrupted: {number_of(len(found.missing), 'run')} of {len(runs)} missing")
         context.exit(INTERRUPTED)
     context.exit(FOUND_ALL if all(one.is_right for one in found.rows) else MISSED)
+
+
+class Measuring(TypedDict):
+    """How runs are measured."""
+
+    factor: float
+    seeds: Sequence[int]
+    guided: bool
+
+
+def _engines(name: str, engine: str | None) -> list[str]:
+    """Return the engines that can fuzz a protocol; the scheduler, which all share, with the default one only."""
+    left_out = {"scheduler"} if name != default_protocol() else set()
+    left_out |= set() if has_model(name) else {"store", "machine"}
+    return [one for one in ENGINES if one not in left_out and engine in (None, one)]
 
 
 def _measured(found: BugTable, out: Path | None, markdown: Path | None) -> bool:
@@ -143,7 +171,8 @@ def _short(one: BugRow) -> str:
 def _command_line(context: click.Context) -> str:
     given = context.params
     named = {"engine": given["engine"], "bug": given["pattern"]}
-    options = [f"--{key} {value}" for key, value in named.items() if value]
+    options = [f"--protocol {given['name']}"] if given["name"] != default_protocol() else []
+    options += [f"--{key} {value}" for key, value in named.items() if value]
     options += [f"--seed {seed}" for seed in given["seeds"]]
     options += [f"--budget-factor {given['budget_factor']:g}"] if given["budget_factor"] != 1 else []
     options += ["--control"] if given["only_control"] else []

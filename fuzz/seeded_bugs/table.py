@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, EngineResult, Task
 from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
 
-__all__ = ["SCHEMA", "BugRow", "BugTable", "planned"]
+__all__ = ["SCHEMA", "BugRow", "BugTable", "planned", "planned_controls"]
 
 SCHEMA = "wireproof.planted-faults/1"
 NOTHING = "nothing"
@@ -85,6 +85,17 @@ def planned(
             found += [PlannedRun(engine, Task(name, one, budget, seed, guided)) for one, budget in mine]
             found.append(PlannedRun(engine, Task(name, None, most, seed, guided)))
     return found
+
+
+def planned_controls(
+    name: str, engines: Sequence[str], mutants: Sequence[BugEntry], *, factor: float, seeds: Sequence[int], guided: bool
+) -> list[PlannedRun]:
+    """Return the control runs of engines, under each seed: of each the largest of its budgets for `mutants`."""
+    most = {one: max((bug.budget for bug in mutants if bug.engine == one), default=0) for one in engines}
+    tasks = [
+        (one, Task(name, None, max(1, round(most[one] * factor)), seed, guided)) for one in engines for seed in seeds
+    ]
+    return [PlannedRun(engine, task) for engine, task in tasks]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from wireproof.fuzz import coverage_guided, parser_input
 from wireproof.fuzz.commands.group import command as group
 from wireproof.fuzz.commands.seeded_bugs import command
 from wireproof.fuzz.seeded_bugs import bug_engines, catalogue, table
-from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, EngineResult, Task, seeded
+from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, Engine, EngineResult, Task, seeded
 from wireproof.fuzz.seeded_bugs.catalogue import all_bugs
 from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
 from wireproof.fuzz.seeds import requests
@@ -184,11 +184,30 @@ def test_control_runs_are_made_alone_where_that_is_asked(monkeypatch: pytest.Mon
     with_two_bugs(monkeypatch, {None: 3})
     page = tmp_path / "page.md"
 
-    result = CliRunner().invoke(command, ["--control", "--budget-factor", "0.5", "--markdown", str(page)])
+    given = ["--control", "--engine", "parser", "--budget-factor", "0.5", "--markdown", str(page)]
+    result = CliRunner().invoke(command, given)
 
-    assert (result.exit_code, "0 of 0 bugs found" in result.output) == (1, True)
+    assert (result.exit_code, "0 of 1 control run found nothing" in result.output) == (1, True)
     assert "| nothing | control | parser (nobody) | 3 | 50 |" in page.read_text()
     assert "--budget-factor 0.5 --control`" in page.read_text()
+
+
+@pytest.mark.parametrize("name", ["psrt", "tmqp", "namechan"])
+def test_control_runs_are_of_every_engine_where_no_bug_is_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[str, str]] = []
+
+    def noted(engine: str) -> Engine:
+        def run(task: Task) -> EngineResult:
+            tried.append((engine, task.protocol))
+            return EngineResult(None)
+
+        return run
+
+    monkeypatch.setattr(table, "ENGINES", {one: noted(one) for one in table.ENGINES})
+    result = CliRunner().invoke(command, ["--control", "--protocol", name])
+
+    assert (result.exit_code, "5 of 5 control runs found nothing" in result.output) == (0, True)
+    assert tried == [(one, name) for one in ("parser", "store", "machine", "server", "live")]
 
 
 def test_old_names_are_accepted_with_a_hint_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
