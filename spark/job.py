@@ -76,13 +76,17 @@ def fold(roots: Sequence[Path], out: Path, master: str | None = None, lake: str 
     except OSError as error:
         raise RefusedError(f"cannot write to {out}: {error.strerror}") from error
     size = sum(file.stat().st_size for file in files)
-    with session_with_log(out / "spark.log", master, small=size < SMALL_INPUT) as session:
+    with (
+        ThreadPoolExecutor(1) as pages,
+        session_with_log(out / "spark.log", master, small=size < SMALL_INPUT) as session,
+    ):
         from wireproof.spark.session import WORTH_CODE, compile_queries
 
         if WORTH_CODE < size < SMALL_INPUT:
             compile_queries(session)
         collected = collect_lake(session, lake, out) if lake else collect(session, files, out)
-    return _document(collected, out)  # without the memory of a JVM beside it
+        soon = pages.submit(_document, collected, out) if 0 < size < SMALL_INPUT else None  # while the JVM ends
+    return soon.result() if soon else _document(collected, out)  # without the memory of a JVM beside it
 
 
 def collect_lake(session: SparkSession, uri: str, out: Path) -> Collected:
@@ -131,30 +135,33 @@ def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collecte
     from wireproof.spark.schemas import RECORD
     from wireproof.spark.session import is_quick, kept
 
+    quick = is_quick(session)
     lines = t.classified(read_lines(session, files))
-    if is_quick(session):
+    if quick:
         lines = kept(lines).coalesce(1)
-    cases = kept(t.cases_of(lines, *(("record_id",) if is_quick(session) else ())))
-    by_source = rows_of(t.line_counts(cases))
-    counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
-    cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
-    if not any(row["kind"] == "record" for row in counts):
-        raise RefusedError(_nothing_to_fold(counts))
-    with Tables(out / "parquet", few=is_quick(session)) as tables:
+    with ThreadPoolExecutor(1) as beside, Tables(out / "parquet", few=quick) as tables:
+        every = t.accepted(lines).select(*RECORD.fieldNames())
+        plays = beside.submit(lambda: kept(t.judged(every))) if quick else None  # nearly always each record counts
+        cases = kept(t.cases_of(lines, *(("record_id",) if quick else ())))
+        by_source = rows_of(t.line_counts(cases))
+        counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
+        cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
+        if not any(row["kind"] == "record" for row in counts):
+            raise RefusedError(_nothing_to_fold(counts))
         runs = tables.written(t.runs_of(cases, cut_short).coalesce(1), "runs", "repeats")
         of_runs = rows_of(runs)
-        if not is_quick(session):
+        if not quick:
             sources = t.latest_records(cases, runs).select("source").distinct().collect()
             holding = {path_of(row["source"]) for row in sources}
             lines = t.classified(read_lines(session, [file for file in files if file in holding]))
         cases.unpersist()
-        records = t.accepted(lines)
-        if all(run["kept"] and run.get("repeats") is False for run in of_runs):
-            latest = tables.also(records.select(*RECORD.fieldNames()), "latest_records")
+        if plays and all(run["kept"] and not run["repeats"] for run in of_runs):
+            latest, judged = tables.also(every, "latest_records"), plays.result()
         else:
-            latest = tables.written(t.without_repeats(t.latest_records(records, runs)), "latest_records")
+            records = t.latest_records(t.accepted(lines), runs)
+            latest, judged = tables.written(t.without_repeats(records), "latest_records"), None
         return Collected(
-            **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), tables),
+            **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), tables, judged),
             runs=[{name: run[name] for name in run if name != "repeats"} for run in of_runs],
             line_counts=counts,
             files={_shown(file): is_damaged(file) for file in files},
@@ -200,13 +207,18 @@ class Tables:
         return frame.sparkSession.read.schema(frame.schema).parquet(path)
 
 
-def cells_and_evidence(latest: DataFrame, evidence: DataFrame, tables: Tables) -> dict[str, Rows]:
-    """Write the cells of the latest records as Parquet; return these and the evidence as rows, as `Collected` names."""
+def cells_and_evidence(
+    latest: DataFrame, evidence: DataFrame, tables: Tables, judged: DataFrame | None = None
+) -> dict[str, Rows]:
+    """Write the cells of the latest records as Parquet; return these and the evidence as rows, as `Collected` names.
+
+    `judged`: the kept rows of `transforms.judged` of the latest records, if there are any yet.
+    """
     from wireproof.spark import transforms as t
     from wireproof.spark.pairs import pairs
     from wireproof.spark.session import kept
 
-    plays = kept(t.judged(latest))
+    plays = kept(t.judged(latest)) if judged is None else judged
     frames = {
         "clause_cells": (t.clause_cells(plays), "cells_by_clause"),
         "group_cells": (t.group_cells(plays), "cells_by_group"),

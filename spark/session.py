@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark import SparkContext, StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
-from wireproof.spark.jvm import class_archive
+from wireproof.spark.jvm import class_archive, spark_home
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -85,6 +85,7 @@ def open_session(master: str | None, *, small: bool = False, java: str | None = 
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
+            os.environ["SPARK_HOME"] = str(spark_home(os.environ))
             options = {"spark.driver.extraJavaOptions": java or java_options(small=small)}
             builder = builder.config(map={**LOOPBACK, **(QUICK_QUERIES if small else {}), **options})
     session = builder.getOrCreate()

@@ -1,4 +1,4 @@
-"""The archive of Spark's classes: whose it is, when it is used, and that a command that uses it works."""
+"""What makes Spark start sooner: the jars of a local session, and an archive of its classes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,29 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from wireproof.spark import archive, session
-from wireproof.spark.jvm import class_archive
+from wireproof.spark.jvm import class_archive, spark_home
+
+INSTALLED = Path(pyspark.__file__).parent
+
+
+def test_a_local_spark_has_all_jars_but_those_that_nothing_uses(tmp_path: Path) -> None:
+    home = spark_home({"XDG_CACHE_HOME": str(tmp_path)})
+    assert home.is_relative_to(tmp_path)
+    assert spark_home({"XDG_CACHE_HOME": str(tmp_path)}) == home
+    assert (home / "bin" / "spark-submit").samefile(INSTALLED / "bin" / "spark-submit")
+    left = {jar.name for jar in (INSTALLED / "jars").iterdir()} - {jar.name for jar in (home / "jars").iterdir()}
+    assert any(name.startswith("spark-mllib") for name in left)
+    assert not [name for name in left if name.startswith(("spark-sql", "spark-core", "hadoop", "parquet"))]
+
+
+def test_the_spark_that_a_user_names_is_taken_and_without_a_cache_that_of_pyspark(tmp_path: Path) -> None:
+    assert spark_home({"SPARK_HOME": "/opt/spark"}) == Path("/opt/spark")
+    (tmp_path / "cache").touch()
+    assert spark_home({"XDG_CACHE_HOME": str(tmp_path / "cache")}) == INSTALLED
 
 
 def test_an_archive_is_for_one_java_and_in_the_cache_of_the_user(tmp_path: Path) -> None:
