@@ -225,12 +225,12 @@ def cells_and_evidence(
         "may_answers": (t.may_answers(latest), "may_answers"),
         "pairs": (pairs(latest), "pairs"),
     }
-    with ThreadPoolExecutor(2) as both:
-        found = {
+    with ThreadPoolExecutor(2) as both:  # what takes longest begins first
+        found = {"evidence": both.submit(rows_of, evidence)}
+        found |= {
             name: both.submit(lambda frame, table: rows_of(tables.written(frame, table)), frame.coalesce(1), table)
             for name, (frame, table) in frames.items()
         }
-        found["evidence"] = both.submit(rows_of, evidence)
         return {name: rows.result() for name, rows in found.items()}
 
 
