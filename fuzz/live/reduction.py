@@ -20,7 +20,7 @@ from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, STAYS, WAI
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, ScriptStep
 
-__all__ = ["Attributed", "Attribution", "asking_only", "joined", "without_last_closes"]
+__all__ = ["Attributed", "Attribution", "asking_only", "joined", "no_requests_alone", "without_last_closes"]
 
 REPLAYS = 3
 """How often the reduced script is replayed at the end, each time on a new process where we started it."""
@@ -116,6 +116,9 @@ class Attribution:
         if not self._shows([script]):
             return script
         if self._suspicion.oracle == STAYS or self._suspicion.oracle in WAITS:
+            for alone in no_requests_alone(script, self._live.context):
+                if self._shows([alone], ignore_deadline=True):
+                    return alone
             script = self._until_the_end(script)
         for guess in self._guesses:
             guessed = asking_only(script, guess, self._live.context)
@@ -257,6 +260,24 @@ def asking_only(script: Script, kinds: frozenset[str], context: FuzzContext) -> 
         if not isinstance(step, Write) or (asked and {one.NAME for one in asked} <= kinds):
             kept.append(step)
     return tuple(kept)
+
+
+def no_requests_alone(script: Script, context: FuzzContext) -> list[Script]:
+    """Return a script for each connection that sends what is no request: that alone, read across its writes.
+
+    Where decoding depends on earlier messages there is none.
+    """
+    sent: dict[str, bytes] = {}
+    for step in script:
+        if isinstance(step, Write):
+            sent[step.connection] = sent.get(step.connection, b"") + step.data
+    found: list[Script] = []
+    for name, data in sent.items() if not context.by_state else ():
+        requests, is_whole = context.requests(data)
+        rest = data[sum(len(context.encode(one)) for one in requests) :]
+        if not is_whole and len(rest) < len(data):
+            found.append((Open(name), Write(name, rest)))
+    return found
 
 
 def joined(scripts: Sequence[Script]) -> Script:

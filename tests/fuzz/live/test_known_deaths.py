@@ -17,7 +17,7 @@ from wireproof.fuzz.live.known_deaths import KnownDeaths, stuck_shapes, traits
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import SERVED, SERVED_ON, STAYS, judged
-from wireproof.fuzz.live.reduction import asking_only
+from wireproof.fuzz.live.reduction import Attribution, asking_only
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script
 from wireproof.protocols.throttr.requests import Get, Query, Subscribe, Whoami
@@ -131,6 +131,28 @@ def test_known_deaths_that_are_met_do_not_end_a_run() -> None:
     assert len(found) == 1
     assert campaign.progress.executions == 300
     assert campaign.deaths.met > 20
+
+
+class DyingOfNoRequest(SimulatedTarget):
+    """Dies of what is no request, whatever was asked before."""
+
+    plays = 0
+
+    def play(self, script: Script, **given: Any) -> Play:
+        self.plays += 1
+        found = super().play(script, **given)
+        return replace(found, death="died of SIGSEGV") if "no request" in traits(script, CONTEXT) else found
+
+
+def test_a_death_by_what_is_no_request_is_tried_without_the_requests_before_it() -> None:
+    death = Suspicion(STAYS, "the server died of SIGSEGV", "died of SIGSEGV", is_wordless=True)
+    with DyingOfNoRequest(CONTEXT) as live:
+        found = Attribution(live, death, seconds=60).of([script(Whoami(), Subscribe(b"x"), more=b"\xfe\1")])
+
+    assert found.seen == found.of
+    assert live.plays < 10
+    assert traits(found.script, CONTEXT) == {"no request"}
+    assert [one.data for one in found.script if isinstance(one, Write)] == [b"\xfe\1"]
 
 
 class DyingAtTimes(SimulatedTarget):
