@@ -90,7 +90,7 @@ class CaseScheduler(TargetPlays):
         self.deaths: list[Death] = []
         self._begun: set[tuple[str, str]] = set()
         """Case and segmentation of each play that was begun beside plays of whole cases."""
-        self._quiet, self._timeouts, self._seen = Quiet(plan, driver), Timeouts(plan), SeenAgain()
+        self.quiet, self._timeouts, self._seen = Quiet(plan, driver), Timeouts(plan), SeenAgain()
         self._lost: list[tuple[Case, Outcome, float]] = []
         """Cases that lost the target while others were under way, and could not be retried."""
         self._reported: set[str] = set()
@@ -164,7 +164,7 @@ class CaseScheduler(TargetPlays):
             began = time.monotonic()
             outcome = not_played(self.gone) if self.gone else await self.play(case)
             if case.exclusive and outcome.verdict in DISTURBED and not self.gone:
-                outcome = await self._quiet.settled(case, outcome, time.monotonic() - began, self.play_again)
+                outcome = await self.quiet.settled(case, outcome, time.monotonic() - began, self.play_again)
             await self._retry(case, outcome, began, alone=True)
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:

@@ -65,10 +65,16 @@ class Quiet:
         return decide(outcome, Evidence(use_by_others=used))
 
     @property
+    def doubts_own_records(self) -> bool:
+        """Whether a failure may come from what earlier cases of this run stored, which ends by now."""
+        own = time.monotonic() - self._plan.bounds.began > OWN_RECORDS_END
+        return own and self._believed < QUIET_ENOUGH
+
+    @property
     def _seen_enough(self) -> int:
         """How often a case must fail in quiet."""
-        own = time.monotonic() - self._plan.bounds.began > OWN_RECORDS_END
-        return SEEN if (self._plan.holds_records or own) and self._believed < QUIET_ENOUGH else 1
+        old = self._plan.holds_records and self._believed < QUIET_ENOUGH
+        return SEEN if old or self.doubts_own_records else 1
 
     async def _use_by_others(self, took: float) -> str:
         """Return how others use the target, "" if nobody does, or if enough cases in a row were believed."""

@@ -14,6 +14,8 @@ from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run import quiet
 from wireproof.conformance.run.bounds import Bounds
+from wireproof.conformance.run.case_scheduler import CaseScheduler
+from wireproof.conformance.run.crashes.supervision import SupervisedScheduler
 from wireproof.conformance.run.quiet import AGAIN, ATTEMPT, OWN_RECORDS_END, QUIET_ENOUGH, SEEN, Quiet
 
 FAIL, PASS = Outcome(Verdict.FAIL, Trace(), got="8"), Outcome(Verdict.PASS, Trace())
@@ -116,3 +118,31 @@ def test_what_was_seen_often_is_not_waited_for_again(
     assert len(again) == first
     asyncio.run(main(2))
     assert len(again) == first + later
+
+
+@pytest.mark.parametrize(("since", "verdict"), [(OWN_RECORDS_END + 1, Verdict.PASS), (0, Verdict.FAIL)])
+def test_a_late_failure_on_a_server_that_wireproof_started_is_seen_again_too(
+    monkeypatch: pytest.MonkeyPatch, since: float, verdict: Verdict
+) -> None:
+    """What earlier cases of the run stored ends within it, although nobody else uses the server."""
+    reported: list[Verdict] = []
+
+    async def use(*_: object) -> str:
+        return ""
+
+    async def retry(self: object, case: object, outcome: Outcome, began: float, *, alone: bool = False) -> None:
+        reported.append(outcome.verdict)
+
+    async def play(*_: object) -> Outcome:
+        return PASS
+
+    monkeypatch.setattr(quiet, "use_by_others", use)
+    monkeypatch.setattr(CaseScheduler, "_retry", retry)
+    monkeypatch.setattr(SupervisedScheduler, "play_again", play)
+    plan, case = Anything(), Anything()
+    plan.holds_records, plan.bounds = False, Bounds(began=time.monotonic() - since)
+    one = SupervisedScheduler.__new__(SupervisedScheduler)
+    one.quiet, one.gone = Quiet(cast(Any, plan), cast(Any, Anything())), ""
+    asyncio.run(one._retry(cast(Any, case), FAIL, 0.0))
+
+    assert reported == [verdict]
