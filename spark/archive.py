@@ -1,7 +1,7 @@
 """`python -m wireproof.spark.archive`: keeps Spark's classes as one file, so that later commands start sooner.
 
 Most of what a command on a few records costs is loading classes. Java does it in half the time from an archive that a
-Java before it wrote (class data sharing). It has 180 MB, in the user's cache, and is for one Java and one PySpark.
+Java before it wrote (class data sharing). It has 170 MB, in the user's cache, and is for one Java and one PySpark.
 Exit codes: 0 written; 2 not written: no Java, one that writes no archive, no space.
 """
 
