@@ -101,7 +101,7 @@ def missing_clause(world: World, line: Line, one: Expected) -> str:
     code = shape.fields.get("content_type")
     if isinstance(request, OPERATIONS) and not request.pending_response:
         return f"TMQP-RESPONSE-{11 if code is ResultCode.NOT_FOUND else 10}"
-    if request is not None and (code is ResultCode.NOT_FOUND or isinstance(request, CreateChannel)):
+    if isinstance(request, CreateChannel) or (isinstance(request, Produce) and code is ResultCode.NOT_FOUND):
         return clause_of_removed(world, request) or one.clause
     if not isinstance(request, RequestFrame) or not isinstance(request, OPERATIONS):
         return one.clause

@@ -138,7 +138,8 @@ def clause_of_removed(world: World, request: RequestFrame) -> str:
     number = request.content_type if is_by_number else number_in(first_header(request, b"queue-id"))
     if isinstance(request, QueueInfo | DeleteQueue) and not world.rules.reads_queue_id_header:
         number = int.from_bytes(request.payload[:2], "little")
-    return "TMQP-DELETE_QUEUE-1" if number not in channel.queues and (key, number) in world.removed else ""
+    is_gone = number is not None and number not in channel.queues and (key, number) in world.removed
+    return "TMQP-DELETE_QUEUE-1" if is_gone else ""
 
 
 def _is_nothing(wanted: object) -> bool:

@@ -62,6 +62,10 @@ BROKEN: dict[str, tuple[str, tuple[Step, ...]]] = {
             on("a", QueueInfo(**ASK, target=b"c", headers=ONE)),
         ),
     ),
+    "joined-twice-refused": (
+        "TMQP-JOIN-2",
+        (on("a", CHANNEL, GONE), on("a", CHANNEL, JOINED), on("a", JOINED)),
+    ),
     "deleted-members-stay": (
         "TMQP-DELETE_CHANNEL-1",
         (on("b", CHANNEL, JOINED), on("a", GONE), on("a", CHANNEL, ChannelInfo(**ASK, target=b"c"))),
