@@ -93,7 +93,7 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
         click.echo("a reference server failed, or a mutant passed: see above", err=True)
     if not no_matrix:
         arguments = (str(runs), "--out", str(out))
-        with waiting("Spark folds the matrix, which takes some 20 s"):
+        with waiting("Spark folds the matrix, which takes some 15 s"):
             folded = subprocess.run(
                 module_command("wireproof.spark.job", *arguments), env=module_environment(), check=False
             )
