@@ -378,3 +378,11 @@ def test_what_was_read_before_an_error_is_freed_with_the_dissection() -> None:
     with no_collector():
         del dissection
         assert seen() is None
+
+
+def test_tls_is_followed_only_where_the_protocol_switches() -> None:
+    dissection, spoken = throttr(), V710
+    dissection.follow_tls()
+
+    (frame,) = dissection.feed(Role.CLIENT, Codec.of(spoken, "uint16").encode(Query(b"k")))
+    assert frame.message == Query(b"k")

@@ -57,3 +57,12 @@ def test_a_codec_is_made_once_for_a_profile_and_a_variant() -> None:
     assert throttr.codec(profile, "uint16") is throttr.codec(profile, "uint16")
     with pytest.raises(KeyError, match="uint24"):
         throttr.codec(profile, "uint24")
+
+
+def test_protocols_without_their_packages_are_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (registry.usable_protocols(), registry.left_out()) == (protocol_names(), "")
+
+    monkeypatch.setattr(registry, "_missing", lambda name: ["bcrypt"] if name == "psrt" else [])
+    assert registry.usable_protocols() == [one for one in protocol_names() if one != "psrt"]
+    assert registry.left_out().startswith(" (not looked at: ")
+    assert "bcrypt" in registry.left_out()

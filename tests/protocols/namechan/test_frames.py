@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wireproof.fuzz.invariants.codec_invariants import read
 from wireproof.fuzz.invariants.economy import counted
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, RemoteProtocolError
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.fields import Terminated
+from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.namechan import (
     PROTOCOL,
     V1,
@@ -17,6 +22,7 @@ from wireproof.protocols.namechan import (
     NamechanServer,
     State,
 )
+from wireproof.protocols.namechan.codec import SIZE, _plain_codec
 from wireproof.protocols.namechan.replies import Error, Outcome, Ping, Subscribed, Unsubscribed, VersionReply
 from wireproof.protocols.namechan.replies import Message as Pushed
 from wireproof.protocols.namechan.requests import Ack, Connect, HookPublish, Subscribe, Unsubscribe, Version
@@ -242,3 +248,18 @@ def test_a_line_of_the_hook_that_comes_byte_by_byte_is_looked_at_once() -> None:
         found = read(harness, [text[at : at + 1] for at in range(len(text))])
 
     assert found.events[0][0] == Outcome(text[:-1])
+
+
+def test_a_whole_line_beyond_the_limit_is_refused() -> None:
+    with pytest.raises(MalformedFrameError, match="12"):
+        CODEC.decode_outcome(b"x" * 11 + b"\n", 0, 12, FrameContext(8))
+
+
+def test_a_layout_whose_last_field_is_no_number_and_not_the_rest_is_written_and_read() -> None:
+    layout = CODEC.layout(Pushed)
+    *first, (name, _) = layout.fields
+    decode, encode = _plain_codec(replace(layout, fields=(*first, (name, Terminated(b"\n")))), V1.byte_order)
+    message = Pushed(1, 2, b"body")
+    data = encode(message)
+
+    assert decode(data, SIZE, len(data), FrameContext(1 << 20)) == (message, len(data))

@@ -8,7 +8,7 @@ from wireproof.protocols import Message
 from wireproof.protocols.psrt import PROTOCOL
 from wireproof.protocols.psrt.codec import Codec
 from wireproof.protocols.psrt.enums import DatagramOperation, Encryption
-from wireproof.protocols.psrt.meaning import canonical, link_of_stream, unsealed
+from wireproof.protocols.psrt.meaning import canonical, link_of_stream, parts, unsealed
 from wireproof.protocols.psrt.profiles import V1
 from wireproof.protocols.psrt.requests import Attach, Content, Datagram, Nop, Publish, Sealed, Subscribe, Unsubscribe
 from wireproof.protocols.psrt.sealing import seal
@@ -52,3 +52,8 @@ def test_what_is_sealed_is_opened_with_the_key_of_the_datagram_asked_for_and_wit
 def test_every_request_belongs_to_one_link() -> None:
     assert [PROTOCOL.link_for(one) for one in (Publish, Attach, Sealed)] == ["", "data", "datagram"]
     assert sum(len(one.requests) for one in PROTOCOL.links.values()) == len(V1.replies)
+
+
+def test_a_list_of_topics_is_a_request_for_each() -> None:
+    assert parts(Subscribe(b"a\0\0b")) == [Subscribe(b"a"), Subscribe(b"b")]
+    assert parts(Nop()) == (Nop(),)

@@ -8,6 +8,7 @@ from wireproof.protocols import Message
 from wireproof.protocols.fields import Repeated, Rows
 from wireproof.protocols.messages import declared_layout
 from wireproof.protocols.throttr import PROTOCOL, TTLType
+from wireproof.protocols.throttr.masks import own_names
 
 COMPARED = {
     "ok", "quota", "ttl_type", "value", "key", "key_type", "bytes_used", "total_reads", "total_writes", "channel",
@@ -39,3 +40,8 @@ def test_the_time_that_is_left_has_a_unit_of_known_length() -> None:
     assert unit == "ttl_type"
     assert set(lengths) == set(map(int, TTLType))
     assert lengths[TTLType.SECONDS] == 10**9
+
+
+def test_a_connection_has_channels_of_its_own_from_7_3_2_on() -> None:
+    assert own_names("7.1.0", b"\x0a") == ()
+    assert own_names("7.3.2", b"\x0a") == (b"*", b"0a")

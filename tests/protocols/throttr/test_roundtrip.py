@@ -9,7 +9,8 @@ from tests.protocols.segmentations import client_waiting, deliver, every_deliver
 from tests.protocols.throttr.combos import every_codec, every_request
 from wireproof.fuzz.strategies import chunked, exchanges, messages
 from wireproof.protocols import EndOfStream, Request
-from wireproof.protocols.throttr import ClientConnection, Codec, ServerConnection
+from wireproof.protocols.throttr import V710, ClientConnection, Codec, ServerConnection
+from wireproof.protocols.throttr.requests import Query
 
 
 @every_request
@@ -83,3 +84,7 @@ def test_spans_cover_the_stream_without_gap_or_overlap(codec: Codec, data: st.Da
 
     assert [stop - start for start, stop in spans[:-1]] == sizes
     assert [start for start, _ in spans[1:-1]] == [stop for _, stop in spans[:-2]]
+
+
+def test_nothing_but_the_form_of_the_document_is_read_as_a_request() -> None:
+    assert Codec.of(V710, "uint16").other_forms(Query(b"k")) == {}

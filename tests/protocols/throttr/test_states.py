@@ -8,6 +8,7 @@ from tests.protocols.throttr.combos import CODECS
 from wireproof.protocols import LocalProtocolError, Role
 from wireproof.protocols.states import StateMachine
 from wireproof.protocols.throttr import ClientConnection, ServerConnection, State
+from wireproof.protocols.throttr.replies import PushedEvent, WhoamiReply
 from wireproof.protocols.throttr.requests import Whoami
 from wireproof.protocols.throttr.states import TABLE, Move
 
@@ -68,3 +69,12 @@ def test_the_end_of_the_clients_stream_leaves_a_server_its_replies() -> None:
     assert server.send_all([]) == b""
     server.end_replies()
     assert server.state is State.CLOSED
+
+
+def test_what_answers_nothing_that_waits_leaves_it_waiting() -> None:
+    server = ServerConnection(NEW)
+    server.receive_data(b"\x18")
+    assert server.next_event() == Whoami()
+
+    server.follow(PushedEvent(b"c", b"p"))
+    assert server.send(WhoamiReply(bytes(16))) == b"\x01" + bytes(16)

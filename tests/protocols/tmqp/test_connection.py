@@ -10,6 +10,7 @@ from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Remote
 from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.tmqp import PROTOCOL, Header, State, TmqpClient, TmqpServer
 from wireproof.protocols.tmqp.connection import due_replies
+from wireproof.protocols.tmqp.enums import FrameType
 from wireproof.protocols.tmqp.replies import (
     Confirmation,
     Notification,
@@ -19,7 +20,7 @@ from wireproof.protocols.tmqp.replies import (
     Response,
     Welcome,
 )
-from wireproof.protocols.tmqp.requests import Acknowledge, Hello, Join, Ping, Produce, Protocol, Pull
+from wireproof.protocols.tmqp.requests import Acknowledge, Custom, Hello, Join, Ping, Produce, Protocol, Pull
 
 
 @pytest.mark.parametrize("cut", range(1, 8))
@@ -197,3 +198,8 @@ def test_a_ping_that_cannot_be_read_is_at_the_same_byte_however_it_is_cut() -> N
     with pytest.raises(RemoteProtocolError) as cut:
         all_read([stream[at : at + 1] for at in range(len(stream))])
     assert whole.value.offset == cut.value.offset == 24
+
+
+def test_a_frame_of_the_type_of_a_ping_is_answered_as_one() -> None:
+    assert due_replies(Custom(type=FrameType.PING)) == (Pong,)
+    assert due_replies(Custom(type=FrameType.PING - 1)) == ()

@@ -163,3 +163,12 @@ def test_what_the_profile_lacks() -> None:
         CODEC.decode(Produce, b"\x11\x10\0")
     with pytest.raises(MalformedFrameError, match="expected 8 bytes, got 9"):
         CODEC.decode(Produce, frame(0x11) + b"\0")
+
+
+def test_lines_that_are_no_headers_are_another_form_of_a_request() -> None:
+    request = Produce(target=b"c", id=b"i", content_type=1, headers=(Header(b"A", b"1"),), payload=b"p")
+    forms = CODEC.other_forms(request)
+
+    assert set(forms) == {"a line without a colon", "a line without a name"}
+    assert all(read(data) == (request, len(data)) for data in forms.values())
+    assert CODEC.other_forms(Terminate()) == CODEC.other_forms(replace(request, headers=())) == {}
