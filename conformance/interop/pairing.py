@@ -73,11 +73,8 @@ class Pairing:
     async def _scene(self, scene: Scene) -> AsyncIterator[StepResult]:
         self.proxy.start_over()
         self._connections.clear()
-        self._name, self._ids, self._receivers = (
-            marked(self.mark, scene.name),
-            ChosenIds(self.plain),
-            Receivers(self.plain),
-        )
+        self._name = marked(self.mark, scene.name)
+        self._ids, self._receivers = ChosenIds(self.plain), Receivers(self.plain)
         oracle, samples = ReferenceOracle(self.plain), Samples(self.plain)
         over: str | None = None
         guilty: Side | None = None

@@ -81,12 +81,8 @@ def command(
         raise click.BadParameter(str(error), param_hint="--faults") from None
     runs = [] if no_control else _printed(control(some[0]))
     results: list[FaultResult] = []
-    about = {
-        "command": _command_line(context),
-        "version": version("wireproof"),
-        "seconds": seconds,
-        "minimum_share": minimum_share,
-    }
+    about = {"command": _command_line(context), "version": version("wireproof"), "seconds": seconds}
+    about["minimum_share"] = minimum_share
     about |= {"by_all": True} if every_engine else {}
     about |= {"origin": f"listed in `{faults}`", "explained": str(faults)} if faults is not None else {}
     for options in some:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 import click
 from rich.console import Console
@@ -77,33 +77,25 @@ def command(
     guided = coverage_guided.is_available() and not hypothesis
     if not guided:
         click.echo("inputs are drawn by Hypothesis, without coverage; the budgets are those of atheris")
-    how = Measuring(factor=budget_factor, seeds=seeds, guided=guided)
-    if only_control:
-        runs = planned_controls(name, _engines(name, engine), all_bugs(default_protocol()), **how)
-    else:
-        runs = planned(name, chosen, **how)
+    controls = partial(planned_controls, name, _engines(name, engine), all_bugs(default_protocol()))
+    plan = controls if only_control else partial(planned, name, chosen)
+    runs = plan(factor=budget_factor, seeds=seeds, guided=guided)
     about = {"command": _command_line(context), "version": _version(), "seeds": list(seeds), "protocol": name}
     found = BugTable(runs, about)
     interrupted = not _measured(found, out, markdown)
     _print(found.rows)
-    mutants = [one for one in found.rows if one.bug]
-    click.echo(
-        f"{sum(one.is_right for one in found.rows)} of {number_of(len(found.rows), 'control run')} found nothing"
-        if only_control
-        else f"{sum(one.is_right for one in mutants)} of {len(mutants)} bugs found within their budgets"
-    )
+    click.echo(_summary(found.rows, only_control))
     if interrupted:
         click.echo(f"interrupted: {number_of(len(found.missing), 'run')} of {len(runs)} missing")
         context.exit(INTERRUPTED)
     context.exit(FOUND_ALL if all(one.is_right for one in found.rows) else MISSED)
 
 
-class Measuring(TypedDict):
-    """How runs are measured."""
-
-    factor: float
-    seeds: Sequence[int]
-    guided: bool
+def _summary(rows: Sequence[BugRow], only_control: bool) -> str:
+    if only_control:
+        return f"{sum(one.is_right for one in rows)} of {number_of(len(rows), 'control run')} found nothing"
+    bugs = [one for one in rows if one.bug]
+    return f"{sum(one.is_right for one in bugs)} of {len(bugs)} bugs found within their budgets"
 
 
 def _engines(name: str, engine: str | None) -> list[str]:
