@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.derived_vectors import DeriveError
 from wireproof.conformance.report.vector_archive import archive
 from wireproof.conformance.report.vector_check import derived_files, differing_files, differing_sample
-from wireproof.conformance.report.vector_files import configurations
+from wireproof.conformance.report.vector_files import Document, configurations
 from wireproof.conformance.report.vector_store import FOLDER, vectors_of
 from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
 from wireproof.conformance.suite.names import near
@@ -72,7 +72,9 @@ def build(name: str | None, out: Path | None) -> None:
         for path in present.keys() - derived.keys():
             (root / path).unlink()
         removed = len(present.keys() - derived.keys())
-        click.echo(f"{one}: {number_of(len(derived), 'file')}, {written} written, {removed} removed")
+        left_out = {row["id"] for text in derived.values() for row in json.loads(text)["left_out"]}
+        too_long = f"; {number_of(len(left_out), 'conversation')} too long for a file" if left_out else ""
+        click.echo(f"{one}: {number_of(len(derived), 'file')}, {written} written, {removed} removed{too_long}")
 
 
 @command.command()
@@ -136,20 +138,24 @@ def walks(name: str, candidates: int, keep: int, only: str | None, anew: bool) -
 @click.option("--variant", "--width", help="Only under this variant.")
 def show(identifier: str, profile: str | None, variant: str | None) -> None:
     """Print the vector with this ID (and where its bytes are) under each profile and variant."""
-    found = 0
+    found, long = 0, ""
     for name in protocol_names():
         for its_profile, its_variant in configurations(protocol(name)).values():
             if profile in (None, its_profile) and variant in (None, its_variant):
-                for path, vector in _vectors(name, its_profile, its_variant, identifier):
+                documents = vectors_of(name, its_profile, its_variant)
+                long = name if any(identifier in document["left_out"] for document in documents) else long
+                for path, vector in _vectors(name, documents, identifier):
                     click.echo(f"# {path}: {its_profile} {its_variant}")
                     click.echo(json.dumps(vector, indent=2))
                     found += 1
+    if not found and long:
+        raise click.UsageError(f"{identifier} is too long for a file; 'wireproof test {long} -k {identifier}' plays it")
     if not found:
         raise click.UsageError(f"no vector {identifier!r}; ids look like topic/name, with .value for each foreach")
 
 
-def _vectors(name: str, profile: str, variant: str, identifier: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for document in vectors_of(name, profile, variant):
+def _vectors(name: str, documents: Iterable[Document], identifier: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for document in documents:
         for vector in (*document["frames"], *document["conversations"]):
             if vector["id"] == identifier:
                 yield f"vectors/{name}/{FOLDER}/{document['topic']}.json", vector

@@ -7,6 +7,7 @@ as files, `vector_store` finds or derives them at run time.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -31,8 +32,10 @@ from wireproof.protocols.json_values import JsonDict
 NAMESPACE = "v"
 SHOWN_MESSAGES = 16
 """Steps with more messages than this give their bytes only."""
-LONGEST = 2048
+LONGEST = 1280
 """Conversations with more bytes than this are left out, by id: they are for a live server, not for a file."""
+LONGEST_FIRST = 2048
+"""The same for the first case of a clause, so that nearly every clause has a vector."""
 NOTES = {"boundary": "holds a boundary value of a field", "binary": "holds bytes that are no text"}
 
 
@@ -41,21 +44,22 @@ class DeriveError(ValueError):
 
 
 class _TooLongError(Exception):
-    """Ends a play, as a harness error of its outcome, whose conversation is longer than `LONGEST`."""
+    """Ends a play, as a harness error of its outcome, whose conversation is too long for a file."""
 
 
 class _Notes:
-    """Collects the steps of a play with what was expected at the time; raises `_TooLongError` beyond `LONGEST`."""
+    """Collects the steps of a play with what was expected at the time; raises `_TooLongError` after `longest` bytes."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, longest: int) -> None:
         self.found: list[tuple[StepEvent, Any]] = []
         self.size = 0
         """Bytes of all steps."""
+        self.longest = longest
         self._symbols = symbols
 
     def __call__(self, note: StepEvent) -> None:
         self.size += len(note.data)
-        if self.size > LONGEST:
+        if self.size > self.longest:
             raise _TooLongError
         self.found.append((note, resolved(as_written(note.expect), self._symbols)))
 
@@ -92,6 +96,16 @@ class Deriver:
             is_of_servers_only = case.slow or case.heavy or case.budget or case.modelled or is_concurrent(case)
             if self._applies(case) and mine.issuperset(case.needs) and not is_of_servers_only:
                 yield case
+
+    @cached_property
+    def _first_cases(self) -> frozenset[str]:
+        """Ids of the first case of each clause, of those that have a vector here or are too long for one."""
+        found: dict[str, str] = {}
+        for one in self.applicable():
+            if isinstance(one, Case):
+                for clause in one.clauses:
+                    found.setdefault(clause, one.id)
+        return frozenset(found.values())
 
     def _applies(self, one: Case | Frame) -> bool:
         return self.profile in one.profiles and (not one.variants or self.variant in one.variants)
@@ -178,20 +192,15 @@ class Deriver:
         return "inner" if type(message) in self.protocol.profiles[self.profile].inner else direction_of(message)
 
     def conversation(self, case: Case) -> JsonDict | None:
-        """Return one conversation vector, None for one that is longer than `LONGEST`: it is not played to its end.
+        """Return one conversation vector, None for one that is too long for a file: it is not played to its end.
 
         Raises `DeriveError` unless the reference server passes the case.
         """
         symbols = self._symbols(case)
-        notes = _Notes(symbols)
-        player = Player(
-            case,
-            symbols,
-            segmentation=SEGMENTATIONS["whole"],
-            on_step=notes,
-        )
+        notes = _Notes(symbols, LONGEST_FIRST if case.id in self._first_cases else LONGEST)
+        player = Player(case, symbols, segmentation=SEGMENTATIONS["whole"], on_step=notes)
         outcome = SimulationDriver(self._service).play(player)
-        if notes.size > LONGEST:
+        if notes.size > notes.longest:
             return None
         if outcome.verdict is not Verdict.PASS:
             raise self._error(case, f"the reference does not pass: expected {outcome.expected}, got {outcome.got}")

@@ -18,7 +18,7 @@ README = """\
 # {title}
 
 Byte-exact vectors of {protocol}, profile {profile}, variant {variant}:
-{frames} frames and {conversations} conversations.
+{frames} frames and {conversations} conversations; {left_out} longer ones are named in `left_out`.
 
 - `vectors/<topic>.json`: frames (bytes beside the decoded message) and conversations with a server, by
   `schema/vectors.schema.json`.
@@ -28,6 +28,7 @@ Byte-exact vectors of {protocol}, profile {profile}, variant {variant}:
 
 {guide}"""
 SCHEMAS = ("vectors.schema.json", "clauses.schema.json")
+COUNTED = ("frames", "conversations", "left_out")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The date of each file in an archive, so that the same vectors give the same archive."""
 
@@ -51,7 +52,7 @@ def contents(name: str, profile: str, variant: str) -> Iterator[tuple[str, str]]
     root = vectors_root()
     documents = vectors_of(name, profile, variant)
     words = {"protocol": name, "profile": profile, "variant": variant, "title": f"{name} {profile} {variant}"}
-    counts = {kind: sum(len(document[kind]) for document in documents) for kind in ("frames", "conversations")}
+    counts = {kind: sum(len(document[kind]) for document in documents) for kind in COUNTED}
     guide = (root / "examples" / "GUIDE.md").read_text(encoding="utf-8")
     yield "README.md", README.format(guide=guide, **words, **counts)
     for document in documents:

@@ -120,7 +120,7 @@ class TmqpSession(StreamSession[State, TmqpServer]):
                 return
             if not (self._is_known(request) and self.is_honest(request)):
                 return
-            if not request.id and self.state.rules.gives_ids:
+            if self.client is not None and not request.id and self.state.rules.gives_ids:
                 request = replace(request, id=self.state.new_id(), pending_response=0)
             if self.client is not None and self.state.nodes and isinstance(request, RELAYED):
                 self.relay(request, self.client)

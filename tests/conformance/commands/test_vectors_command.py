@@ -68,6 +68,19 @@ def test_building_writes_one_file_of_each_topic(call: Call, tmp_path: Path) -> N
     assert [*tmp_path.glob("throttr/**/*.json")] == [tmp_path / MADE]
 
 
+def test_what_is_too_long_for_a_file_is_counted_and_shown_how_to_play(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = suite(
+        make_case({"send": {"times": 900, "of": "LIST"}, "expect": {"times": 900, "of": "any"}}, id="made/long")
+    )
+    monkeypatch.setattr(command_module, "load_suite", lambda name: long)
+
+    assert call("build").stdout == "throttr: 1 file, 1 written, 0 removed; 1 conversation too long for a file\n"
+    shown = call("show", "made/long")
+    assert (shown.exit_code, "'wireproof test throttr -k made/long' plays it" in shown.stderr) == (2, True)
+
+
 def test_building_twice_changes_nothing(call: Call, tmp_path: Path) -> None:
     call("build")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}

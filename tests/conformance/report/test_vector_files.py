@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.scripted import make_case, make_frame
-from wireproof.conformance.report.derived_vectors import Deriver
+from wireproof.conformance.report.derived_vectors import LONGEST, Deriver
 from wireproof.conformance.report.vector_files import canonical, configurations, merged, selected
 from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.protocols import protocol
@@ -64,6 +64,17 @@ def test_a_configuration_that_a_file_does_not_speak_of_has_nothing_there(documen
 def test_rows_stand_in_the_order_of_the_suite(shared: dict[str, Any]) -> None:
     assert [one["id"] for one in shared["conversations"]] == [case.id for case in CASES[:-1]]
     assert {one["id"] for one in shared["left_out"]} == {"made/long"}
+
+
+def test_the_first_case_of_a_clause_may_be_longer_than_others() -> None:
+    steps = {"send": {"times": 120, "of": QUERY}, "expect": {"times": 120, "of": "refused"}}
+    cases = [make_case(steps, id=f"made/{name}") for name in ("first", "second")]
+    suite = Suite("throttr", REAL.clauses, tuple(cases), (), REAL.probe)
+
+    document = Deriver(suite, *PLACES["b"]).documents()["made"]
+
+    assert sum(len(bytes.fromhex(one.get("hex", ""))) for one in document["conversations"][0]["steps"]) > LONGEST
+    assert ([one["id"] for one in document["conversations"]], document["left_out"]) == (["made/first"], ["made/second"])
 
 
 def test_what_is_the_same_everywhere_stands_there_once(shared: dict[str, Any]) -> None:
