@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,9 @@ __all__ = ["Clock", "LoopClock", "Timer", "VirtualClock"]
 NS_PER_MS = 1_000_000
 LONGEST_SLEEP_NS = 3_600_000 * NS_PER_MS
 """Loops reject or clip very long delays, so a longer timer is armed several times."""
+
+LATER = 5
+"""How much nicer than the loop the threads of slow work are: on busy cores the loop ran behind them."""
 
 Callback = Callable[[], object]
 
@@ -65,7 +70,8 @@ class LoopClock:
     def call_after(self, work: Callback, callback: Callback) -> None:
         """Run `work` in one of few threads, so that a core is left for the loop; see `Clock.call_after`."""
         if self._workers is None:
-            self._workers = ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1), "slow-work")
+            most = max(1, (os.cpu_count() or 2) - 1)
+            self._workers = ThreadPoolExecutor(most, "slow-work", initializer=_run_later)
         done = self._loop.run_in_executor(self._workers, work)
         done.add_done_callback(lambda finished: finished.cancelled() or (finished.result(), callback()))
 
@@ -73,6 +79,13 @@ class LoopClock:
         """Begin no more of the work that waits."""
         if self._workers is not None:
             self._workers.shutdown(wait=False, cancel_futures=True)
+
+
+def _run_later() -> None:
+    """Make this thread nicer where a thread has a niceness of its own."""
+    if sys.platform == "linux":
+        this = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, this, os.getpriority(os.PRIO_PROCESS, this) + LATER)
 
 
 class _LoopTimer:

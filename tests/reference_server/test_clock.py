@@ -1,8 +1,10 @@
 """Both clocks keep the same promises: never early, never re-entrant, cancellable, any int as an instant."""
 
 import asyncio
+import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 
@@ -155,6 +157,21 @@ def test_loop_takes_any_instant_and_forgets_what_is_cancelled(run: Callable[...,
         return ran
 
     assert run(main()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no niceness of their own")
+def test_slow_work_runs_behind_the_loop(run: Callable[..., object]) -> None:
+    async def main() -> None:
+        clock, done = LoopClock(asyncio.get_running_loop()), asyncio.Event()
+        clock.call_after(lambda: found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id())), done.set)
+        await done.wait()
+        clock.close()
+        found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    found: list[int] = []
+    run(main())
+
+    assert found[0] > found[1]
 
 
 def test_importing_creates_no_loop() -> None:
