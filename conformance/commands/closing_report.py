@@ -70,6 +70,8 @@ def closing_report(
     show_table(console, run, records)
     if summary := segmentation_summary(records, plan.tally):
         console.print(summary, soft_wrap=True)
+    if alone := len(plan.played_alone):
+        console.print(f"{number_of(alone, 'case')} of those that allow others beside them played alone", soft_wrap=True)
     for line in comparison.lines:
         click.echo(line, err=True)
     played = {one["case"] for one in records if not is_unplayed(one)}

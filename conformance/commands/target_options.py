@@ -144,6 +144,7 @@ def settings_of(options: Mapping[str, Any], suite: Suite, target: Target) -> Set
         parameters=parameters_of(options, suite, real=real),
         features=features_of(options, suite, target.address),
         tls=tls_of(options),
+        alone=real,
         listeners=listeners_of(options),
         undeclared=frozenset(assumed_limits(suite, options["limits"]) if real else ()),
         unknown=unknown_limits(options["limits"], suite) if real else frozenset(),

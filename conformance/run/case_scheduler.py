@@ -6,6 +6,8 @@ A run must be short, and no case may fail because of another. The order of a run
    others; those that require a fresh server before all. Between the two come the cases on which others rest, so that
    where a target is wrong throughout the smallest case shows it; of these first, one by one, those that ask for whole
    tables, while the tables are short: what is wrong with one row is told from what is wrong with several fragments.
+   Last of these come the plainest cases that would allow others beside them, as long as they pass: what only the next
+   request of somebody else makes good shows nowhere else (`alone.py`).
 2. All others are played concurrently, as many as the limiter admits. The longest start first. A case that waits leaves
    its place, so waiting costs the longest wait, not the sum.
 3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole;
@@ -77,6 +79,12 @@ BELIEVED = 8
 """Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
 
 
+SOME, ENOUGH = 8, 3
+"""How many cases are played alone until it is looked how many passed, and how many that do not pass are enough."""
+UNDISTURBED = 10.0
+"""Seconds after which no more of them are: the target is slow, or the machine busy."""
+
+
 class CaseScheduler(TargetPlays):
     """One run over sockets; `run` plays everything."""
 
@@ -121,7 +129,7 @@ class CaseScheduler(TargetPlays):
         await self.play_alone([case for case in cases if case.exclusive and case.fresh_server])
         short = self._of_short_tables(cases)
         await self.play_alone(short)
-        played = set(map(id, short))
+        played = set(map(id, [*short, *await self._play_undisturbed(cases)]))
         await self.play_concurrently([case for case in cases if not case.exclusive and id(case) not in played])
         await self.play_alone([case for case in cases if case.exclusive and not case.fresh_server])
         first, self._doubtful = self._doubtful, []
@@ -131,6 +139,21 @@ class CaseScheduler(TargetPlays):
         self._doubtful = [one for one in first if one[0] not in late]
         await self.play_concurrently(late, attempt=1)
         await self._retry_doubtful()
+
+    async def _play_undisturbed(self, cases: Sequence[Case]) -> list[Case]:
+        """Play what allows others beside it alone, some at a time, as long as most pass; return what was played."""
+        left = sorted(filter(self.plan.plays_alone, cases), key=lambda one: self.plan.alone[one.id])
+        played: list[Case] = []
+        over = time.monotonic() + UNDISTURBED
+        while left and not self.gone and time.monotonic() < over and self._missed(played) < ENOUGH:
+            some, left = left[:SOME], left[SOME:]
+            self.plan.played_alone.update(one.id for one in some)
+            await self.play_alone(some)
+            played += some
+        return played
+
+    def _missed(self, played: Sequence[Case]) -> int:
+        return sum(one.id not in self.confirmation.passed for one in played)
 
     def _of_short_tables(self, cases: Sequence[Case]) -> list[Case]:
         """Return what asks for tables and others rest on, what asks for little before what asks for much."""
@@ -213,7 +236,12 @@ class CaseScheduler(TargetPlays):
 
         Of cases that most others wait for none is due: while the slow ones of a few cases play, little else would.
         """
-        if self.gone or case.segmentation != WHOLE.name or case.id not in self.confirmation.passed or is_early(case):
+        if (
+            self.gone
+            or case.segmentation != WHOLE.name
+            or case.id not in self.confirmation.passed
+            or self.plan.is_early(case)
+        ):
             return []
         due = [one for one in self.plan.others_of(case) if (one.id, one.segmentation) not in self._begun]
         self._begun.update((one.id, one.segmentation) for one in due)
@@ -241,6 +269,8 @@ class CaseScheduler(TargetPlays):
 
     def _is_due_beside_others(self, case: Case, outcome: Outcome, began: float) -> bool:
         """Say whether a doubtful case is played again beside others first: there may be many like it."""
+        if case.exclusive or self.plan.plays_alone(case):
+            return False
         return is_late(outcome) or self._is_disturbed(case, outcome) or self.available.was_away_since(began)
 
     def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:

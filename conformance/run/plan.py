@@ -13,6 +13,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address, Way
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.alone import played_alone
 from wireproof.conformance.run.answer_deadlines import AnswerDeadlines
 from wireproof.conformance.run.bounds import Bounds
 from wireproof.conformance.run.probe import Spoken
@@ -62,6 +63,8 @@ class Settings:
     """What is spoken where a case begins TLS; None: TLS that verifies no certificate."""
     route: Route = UNMEASURED
     """What lies between here and the target."""
+    alone: bool = False
+    """Whether some of the cases that allow others beside them are played alone (`alone.py`)."""
     listeners: Mapping[str, Address] | None = None
     """The addresses of the target's listeners beside the usual one, by name."""
     undeclared: frozenset[str] = frozenset()
@@ -95,6 +98,8 @@ class Plan:
         """Case, with its segmentation unless it is sent whole -> when its play began (`time.monotonic`), in order."""
         self.stopped = ""
         """Why the run ended before its cases did."""
+        self.played_alone: set[str] = set()
+        """Those cases that were played while nothing else was under way, although they allow others beside them."""
         self.failed_walks: dict[str | None, Case] = {}
         """Broken clause -> the first walk that failed by it: they are shortened once the run is over."""
         self.together = Together(suite, run.profile, self.player)
@@ -117,7 +122,11 @@ class Plan:
         last = {one.id for one in cases if asked is not None and asked.why_not(one.id)}
         for later in (False, True) if last else (False,):
             for alone in (True, False):
-                yield [one for one in cases if (one.id in last) is later and is_early(one) is alone], alone
+                yield [one for one in cases if (one.id in last) is later and self.is_early(one) is alone], alone
+
+    def is_early(self, case: Case) -> bool:
+        """Say whether a case is played before most others: alone, or since others rest on it."""
+        return is_early(case) or self.plays_alone(case)
 
     def player(self, case: Case, attempt: int = 0, sent: Segmentation | None = None) -> Player:
         """Return a fresh player of `case`, `sent` as its delivery says or so; each attempt has keys of its own."""
@@ -193,6 +202,26 @@ class Plan:
             self._needs[case.id] = needs_of(case, names)
         return self._needs[case.id]
 
+    def plays_alone(self, case: Case) -> bool:
+        """Say whether a case is played alone although it allows others beside it (`alone.py`)."""
+        return case.segmentation == WHOLE.name and case.id in self.alone
+
+    @cached_property
+    def alone(self) -> Mapping[str, int]:
+        """The cases that are played so -> their place in the order; none where one plays at a time anyway."""
+        if not self.settings.alone or self.settings.jobs == 1:
+            return {}
+        trip = self.settings.route.round_trip
+        cases = [case for case in self.cases if self.undeclared(case) is None]
+        chosen = played_alone(
+            cases,
+            self.suite,
+            self.run.profile,
+            self.settings.parameters,
+            lambda case: trip and self.needs(case).round_trips * trip,
+        )
+        return {case.id: place for place, case in enumerate(chosen)}
+
     @property
     def plays(self) -> int:
         """How many plays there are when every case passes whole."""
@@ -257,6 +286,8 @@ class Plan:
         """Return the record of a play that began at `began` (`time.monotonic`)."""
         took = int((time.monotonic() - began) * 1e6)
         made = record(self.run, self.suite, case, outcome, duration_us=took, with_passes=self.keeps_passes)
+        if case.segmentation == WHOLE.name and case.id in self.played_alone:
+            made["extra"]["alone"] = True
         if (clause := self._extremes(outcome)) is not None:
             made["extra"]["extreme"] = clause
         return made
