@@ -66,7 +66,7 @@ SMALL = 0x40
 MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
 IS_SMALL = "the server has low limits and does little at a time"
-LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST, OTHER_CASE = 1, 2, 3, 4, 5, 6, 7
+LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST, OTHER_CASE, LACKING = 1, 2, 3, 4, 5, 6, 7, 8
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
 IN_PARTS = 3
 """Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
@@ -194,6 +194,11 @@ class StepReader:
         asked = (*step.requests[:at], self.drawing.changed(step.requests[at]), *step.requests[at + 1 :])
         return RequestStep(step.connection, asked)
 
+    def lacking(self, step: RequestStep) -> RequestStep:
+        """Return a step of a conversation without one of its requests, as a byte says."""
+        at = self._byte() % len(step.requests)
+        return RequestStep(step.connection, step.requests[:at] + step.requests[at + 1 :])
+
     def greets(self) -> bool:
         """Return whether a new connection begins with the usual greeting; without a choice no byte is read."""
         return not self._check.context.by_state or self._byte() < UNGREETED
@@ -298,7 +303,7 @@ def _replay(found: StoreCheck, steps: StepReader) -> None:
             _restart(found, RestartStep(how == KILLED_FIRST))
         if isinstance(step, RequestStep):
             step = with_ids(step, found.known_ids, codec)
-            step = steps.changed(step) if how == CHANGED else step
+            step = steps.changed(step) if how == CHANGED else steps.lacking(step) if how == LACKING else step
             if how == OTHER_CASE:
                 step = RequestStep(step.connection, tuple(map(in_other_case, step.requests)))
             steps.drawing.note(step.requests)

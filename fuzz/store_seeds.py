@@ -18,6 +18,7 @@ from wireproof.fuzz.store_input import (
     CHANGED,
     KILLED_FIRST,
     KINDS,
+    LACKING,
     OTHER_CASE,
     RECORDED,
     SMALL,
@@ -59,6 +60,7 @@ def seeds(name: str) -> Iterator[bytes]:
             if any(rows_of(one) for step in steps[1:] if isinstance(step, RequestStep) for one in step.requests):
                 yield head + bytes([0, *[OTHER_CASE] * (len(steps) - 1)])
             yield from _ended_otherwise(context, head, len(steps), at)
+            yield from _begun_otherwise(context, head, steps, at)
             if (at + number) % len(contexts(name)) == 0:
                 yield from _changed(context, head, steps, changed)
         if context.by_state:
@@ -83,6 +85,13 @@ def _ended_otherwise(context: FuzzContext, head: bytes, steps: int, at: int) -> 
     if context.by_state and at % 2 == 0:
         which = WAITS_HELD + at // 2 % (16 - WAITS_HELD)
         yield head + bytes(steps) + bytes([WAIT_KIND | which << 4, at % len(BRIEF_WAITS)])
+
+
+def _begun_otherwise(context: FuzzContext, head: bytes, steps: Sequence[Step], at: int) -> Iterator[bytes]:
+    """Yield a conversation whose first requests lack one, such as the second half of a greeting."""
+    first = next((place for place, step in enumerate(steps) if isinstance(step, RequestStep)), None)
+    if context.by_state and at % 4 == 0 and first is not None:
+        yield head + bytes(first) + bytes([LACKING, 1])
 
 
 def _again(number: int, written: Sequence[bytes]) -> bytes:

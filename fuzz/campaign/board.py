@@ -43,6 +43,8 @@ class EngineRow:
 
     def line(self) -> str:
         """Return the row as a line of text."""
+        if not self.executions and not self.state.startswith("done"):
+            return f"{self.engine} {self.state}"
         text = f"{self.engine} {self.state}: {number_of(self.executions, 'execution')}, {self.per_second} a second"
         more = {"coverage": self.coverage, "states": self.states, "corpus": self.corpus, "findings": self.findings}
         return text + "".join(f", {name} {number}" for name, number in more.items() if number)
@@ -58,6 +60,11 @@ class Board:
     record: Callable[[EngineRow], None] = lambda row: None
     """Called with the row at every change."""
     _last: float = field(default_factory=time.monotonic)
+
+    def entered(self, row: EngineRow, state: str) -> None:
+        """Report at once what a row does now: some of it takes minutes without another word."""
+        row.state, self._last = state, time.monotonic()
+        self.tick(self, row)
 
     def changed(self, row: EngineRow) -> None:
         """Report that a row has changed."""

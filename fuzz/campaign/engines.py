@@ -83,10 +83,11 @@ def fuzz_own_code(
         row.coverage, row.corpus = progress.coverage, progress.corpus
         board.changed(row)
 
-    row.state = "running"
+    board.entered(row, "replays its seeds")
     spell = min(max(REPLAY_S, row.share / SEEDS_SHARE), row.share or 1)
     replayed = replayed_seeds(target, engine_options.protocol, engine_options.seed, seconds=spell)
     left = time_left(row.share, time.monotonic() - began)
+    row.state = "running"
     if replayed.broken is not None:
         result = replayed.broken
     elif coverage_guided.is_available():
@@ -111,6 +112,7 @@ def fuzz_own_code(
         )
     report(result.progress)
     if engine_options.minimise and corpus.is_dir():
+        board.entered(row, "minimises its corpus")
         check = partial(target.check, engine_options.protocol)
         corpora.keep_only(corpus, minimal(corpora.inputs(corpus).values(), check))
         row.corpus = len(corpora.inputs(corpus))

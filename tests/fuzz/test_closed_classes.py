@@ -17,7 +17,7 @@ from wireproof.fuzz.known_targets import TARGETS
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seed_replay import replayed_seeds
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_input import KILLED_FIRST, RECORDED, RESTARTED_FIRST, check, described, setting_of
+from wireproof.fuzz.store_input import KILLED_FIRST, LACKING, RECORDED, RESTARTED_FIRST, check, described, setting_of
 from wireproof.fuzz.store_seeds import CHANGED_SINCE, seeds
 from wireproof.fuzz.store_steps import ConnectStep, PartsStep, RequestStep
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
@@ -287,6 +287,15 @@ def test_a_first_frame_that_is_no_hello_and_is_read_as_one(monkeypatch: pytest.M
 
     with pytest.raises(InvariantError, match="a is open although its first frame is no hello"):
         found.do(RequestStep("a", (Protocol(), Join(target=b"c"))))
+
+
+def test_a_first_frame_that_is_no_hello_is_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn by chance only: no conversation lacks its HELLO."""
+    some = [one for one in seeds("tmqp") if one[0] & RECORDED and one.endswith(bytes([LACKING, 1]))]
+    plant(monkeypatch, Codec, "decode_first", "SERVER and _number", "SERVER or _number")
+
+    with pytest.raises(InvariantError, match="a is open although its first frame is no hello"):
+        check_all(check, "tmqp", some)
 
 
 def test_a_request_that_comes_whole_to_a_session_that_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Both readers of namechan agree on the seeds of the parser, and a codec that reads something else is found by them."""
+"""Both readers of namechan and TMQP agree on the parser's seeds, and find a codec that reads something else."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from tests.fuzz.planting import plant
 from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.parser_input import check_one, combinations, seeds
-from wireproof.protocols import sexp_messages
+from wireproof.fuzz.parser_input import check_one, combinations, rebuild_codecs, seeds
+from wireproof.protocols import packed, sexp_messages
 from wireproof.protocols.sexp import SexpReader
 from wireproof.reference_server.registry import reader_of, texts_of
 
@@ -31,7 +31,7 @@ def test_each_text_is_a_seed_of_each_server_that_reads_it() -> None:
     check_all(texts())
 
 
-def test_only_namechan_has_a_second_reader() -> None:
+def test_throttr_has_no_second_reader() -> None:
     assert reader_of("throttr", link="", role="server", is_new=True) is None
     assert texts_of("throttr", "") == ()
 
@@ -64,6 +64,34 @@ def test_what_no_round_trip_shows_is_found(
         check_all(some)
 
 
-def check_all(some: tuple[bytes, ...]) -> None:
+@cache
+def texts_of_tmqp() -> tuple[bytes, ...]:
+    known = set(texts_of("tmqp", "messages"))
+    return tuple(one for one in seeds("tmqp") if not one[1] and one[3:] in known)
+
+
+def test_each_text_of_tmqp_is_a_seed_of_each_profile() -> None:
+    assert len({one[0] for one in texts_of_tmqp()}) == 2
+    check_all(texts_of_tmqp(), "tmqp")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("if name and colon", "if name"), ("if name and colon", "if colon"), ("line.partition", "line.rpartition")],
+)
+def test_headers_of_tmqp_that_both_directions_take_for_others(
+    old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = texts_of_tmqp()
+    plant(monkeypatch, packed, "_rows_of", old, new)
+    rebuild_codecs("tmqp")
+
+    with pytest.raises(InvariantError, match="a second reader reads the same"):
+        check_all(some, "tmqp")
+    monkeypatch.undo()
+    rebuild_codecs("tmqp")
+
+
+def check_all(some: tuple[bytes, ...], spoken: str = "namechan") -> None:
     for one in some:
-        check_one("namechan", one)
+        check_one(spoken, one)

@@ -15,5 +15,6 @@ served in full loses one more) makes that queue uncertain, too.
 """
 
 from wireproof.reference_server.tmqp.oracle.model import DocumentModel
+from wireproof.reference_server.tmqp.oracle.reader import READERS, TEXTS
 
-__all__ = ["DocumentModel"]
+__all__ = ["READERS", "TEXTS", "DocumentModel"]

@@ -85,6 +85,7 @@ def test_nothing_found_is_reported_with_a_line_of_each_engine(tmp_path: Path, mo
         "replayed: 0, 0 of them fail",
         "atheris is not installed: fuzzing with Hypothesis, without coverage",
     ]
+    assert lines[2] == "parser replays its seeds"
     assert lines[-2].startswith("parser done: 20 executions")
     assert lines[-1] == "nothing found"
     (suite,) = ElementTree.parse(tmp_path / "x.xml").getroot()
