@@ -129,7 +129,8 @@ class CaseScheduler(TargetPlays):
         await self.play_alone([case for case in cases if case.exclusive and case.fresh_server])
         short = self._of_short_tables(cases)
         await self.play_alone(short)
-        played = set(map(id, [*short, *await self._play_undisturbed(cases)]))
+        played = set(map(id, short))
+        played.update(map(id, await self._play_undisturbed([case for case in cases if id(case) not in played])))
         await self.play_concurrently([case for case in cases if not case.exclusive and id(case) not in played])
         await self.play_alone([case for case in cases if case.exclusive and not case.fresh_server])
         first, self._doubtful = self._doubtful, []

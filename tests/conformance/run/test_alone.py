@@ -109,3 +109,11 @@ def test_of_many_that_fail_so_the_others_are_played_beside_each_other() -> None:
 
     assert len(failed) == SOME
     assert failed == {name for name, one in records.items() if one["extra"].get("alone")}
+
+
+def test_what_asks_for_tables_and_was_played_first_is_not_played_again() -> None:
+    driver = CountingDriver(4)
+    ask = {"send": ["LIST"], "expect": ["any"]}
+    run(driver, [make_case(ask, id="table/1", prerequisite=True), make_case(id="made/0")])
+
+    assert driver.order == ["table/1", "made/0"]
