@@ -17,6 +17,8 @@ from wireproof.conformance.player.byte_allowance import FLOOD
 PATIENCE = 20.0
 """Seconds of play in which more than one play in `ONE_IN` must have passed."""
 ONE_IN = 10
+DECIDING = 0.25
+"""The last part of a time that was given, in which what is still in doubt is decided and no other case begins."""
 FEWEST = 3
 """Plays that must have ended before they are compared."""
 MANY = 32
@@ -63,6 +65,11 @@ class Bounds:
     def most_pass(self) -> bool:
         """Whether most plays so far passed: then one that failed may be an accident."""
         return self.passed * 2 > self.ended
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether what is in doubt must be decided now, before the time that was given is over."""
+        return self.until is not None and time.monotonic() > self.until - DECIDING * (self.until - self.began)
 
     def over(self) -> str:
         """Return why the run ends now, as in "the run ended: ..."; "" while it goes on."""

@@ -62,6 +62,7 @@ from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.run.bounds import time_is_over
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, was_cut
 from wireproof.conformance.run.plan import Plan, Report, is_early
 from wireproof.conformance.run.quiet import Quiet
@@ -103,6 +104,8 @@ class CaseScheduler(TargetPlays):
         """Cases that lost the target while others were under way, and could not be retried."""
         self._reported: set[str] = set()
         """Cases that have the record of their whole play."""
+        self._is_cut = False
+        """Whether cases were not begun, so that those in doubt were decided."""
         self._failed_again = 0
         """How many cases in a row lost a connection or let time pass, and did not pass again alone."""
 
@@ -122,6 +125,10 @@ class CaseScheduler(TargetPlays):
                 await self._retry_doubtful()
         await self._last()
         await self._retry_doubtful()
+        if self._is_cut and not self.gone:
+            why = time_is_over(self.plan.bounds.max_time)
+            self.plan.stop(why)
+            self._report_unplayed(ended_early(why))
         self._report_unplayed(not_played(self.gone or "was put off"))
 
     async def _all(self, cases: Sequence[Case]) -> None:
@@ -150,6 +157,7 @@ class CaseScheduler(TargetPlays):
             some, left = left[:SOME], left[SOME:]
             self.plan.played_alone.update(one.id for one in some)
             await self.play_alone(some)
+            await self._retry_doubtful()
             played += some
         return played
 
@@ -185,6 +193,8 @@ class CaseScheduler(TargetPlays):
     async def play_alone(self, cases: Sequence[Case]) -> None:
         """Play cases that need the target for themselves."""
         for case in cases:
+            if self.puts_off(0):
+                return
             began = time.monotonic()
             outcome = not_played(self.gone) if self.gone else await self.play(case)
             if case.exclusive and outcome.verdict in DISTURBED and not self.gone:
@@ -206,11 +216,19 @@ class CaseScheduler(TargetPlays):
     async def _shared(self, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
         for case in lane:
             async with self.limiter.place(case.segmentation):
+                if self.puts_off(attempt):
+                    return
                 began = time.monotonic()
                 outcome = not_played(self.gone) if self.gone else await self.play(case, attempt)
             self.report_or_retry(case, outcome, began)
             for later in self.due_segmentations(case) if not attempt else ():
                 others.create_task(self._shared(later, 0, others))
+
+    def puts_off(self, attempt: int) -> bool:
+        """Say whether a play is not begun, since the time that is left is for what is in doubt."""
+        late = not attempt and self.plan.bounds.is_closing and bool(self._doubtful)
+        self._is_cut |= late
+        return late
 
     def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
         """Return the plays that may run concurrently, each with those that must follow it, in order.

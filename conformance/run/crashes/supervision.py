@@ -250,6 +250,8 @@ class SupervisedScheduler(CaseScheduler):
 
     async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
         async with self.limiter.place(case.segmentation):
+            if self.puts_off(attempt):
+                return
             if batch.death.done():
                 batch.left.append(case)
                 return

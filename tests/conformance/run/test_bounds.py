@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,13 +12,15 @@ from typing import Any
 import pytest
 
 from tests.conformance import servers
+from tests.conformance.run.test_runner import CountingDriver, plan_of
 from tests.conformance.scripted import make_case
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
-from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.byte_allowance import FLOOD
 from wireproof.conformance.run import bounds
 from wireproof.conformance.run.bounds import FLOODS, MANY, Bounds
+from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.route import Route
 from wireproof.conformance.run.runner import play_all
@@ -182,3 +185,30 @@ def test_what_a_target_may_send_in_one_play_is_bounded() -> None:
 
     assert (record["verdict"], record["got"]) == ("fail", "the target sends without end")
     assert record["extra"][FLOOD] == "1"
+
+
+@pytest.mark.parametrize(("left", "is_closing"), [(90.0, False), (30.0, False), (20.0, True)])
+def test_the_last_part_of_a_time_that_was_given_is_for_what_is_in_doubt(left: float, is_closing: bool) -> None:
+    now = time.monotonic()
+    run = Bounds(until=now + left, max_time=100.0, began=now + left - 100.0)
+
+    assert run.is_closing == is_closing
+    assert not Bounds().is_closing
+
+
+def test_what_is_in_doubt_is_decided_before_other_cases_begin_once_the_time_is_nearly_over() -> None:
+    def wrong(case: str, attempt: int) -> Outcome:
+        return Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, got="wrong") if case == "made/0" else PASS
+
+    cases = [make_case({"wait": 1}, id=f"made/{number}") for number in range(9)]
+    records: list[Record] = []
+    driver, plan = CountingDriver(1, wrong), plan_of(cases)
+    now = time.monotonic()
+    plan.bounds.began, plan.bounds.until, plan.bounds.max_time = now - 90.0, now + 20.0, 110.0
+    asyncio.run(CaseScheduler(plan, driver, records.append).run())  # type: ignore[arg-type]
+    found = {one["case"]: one for one in records}
+
+    assert found["made/0"]["verdict"] == "fail"
+    assert plan.stopped == "the time for it is over (--max-time 110)"
+    assert {one["got"] for name, one in found.items() if name not in driver.order} == {f"the run ended: {plan.stopped}"}
+    assert len(found) == len(cases)
