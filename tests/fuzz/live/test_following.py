@@ -7,11 +7,13 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
+from wireproof.conformance.drivers.simulation import carried_out
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import FollowedTrace
+from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.following import Follower, follower
 from wireproof.fuzz.live.one_at_a_time import SETTLE, in_turn
 from wireproof.fuzz.live.oracles import judged
@@ -172,6 +174,27 @@ def test_a_server_that_never_answers_such_a_request_is_asked_once() -> None:
 
     assert follows.has_stopped
     assert context.left_open == {"EVENT"}
+
+
+def test_a_play_ends_whose_target_answers_wrong_and_dies() -> None:
+    """It read a connection that was gone without end, and kept each answer."""
+    script = (Open("a"), *asked(THROTTR, "a", Query(KEY), Query(KEY)), SETTLE)
+    came = iter([Answer(Kind.RECEIVED, 0.0, b"\1\1\0\4\1\0")])
+    performed = 0
+
+    def dying(action: Action) -> Answer:
+        nonlocal performed
+        performed += 1
+        assert performed < 50
+        if isinstance(action, Read):
+            return next(came, Answer(Kind.RESET, 0.0))
+        return Answer({Open: Kind.OPENED, Write: Kind.SENT}.get(type(action), Kind.WAITED), 0.0)
+
+    trace = carried_out(playing(with_fresh_canaries(script), THROTTR, patience=0.1), dying)
+
+    assert isinstance(trace, FollowedTrace)
+    assert trace.follower is not None
+    assert trace.follower.found is not None
 
 
 def test_what_a_later_connection_publishes_to_an_earlier_one_is_read_before_another_goes_on() -> None:
