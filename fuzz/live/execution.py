@@ -86,7 +86,7 @@ def _settle(trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
         return
     while (name := followed.awaited()) is not None:
         answer = yield from _do(trace, Read(name, patience), name)
-        if answer.kind is not Kind.RECEIVED:
+        if answer.kind is Kind.SILENT:
             followed.missed(name)
     followed.settled()
 

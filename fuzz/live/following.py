@@ -145,16 +145,18 @@ class Follower:
     def awaited(self) -> str | None:
         """Return a connection on which something is due: an answer first, since it says what must be pushed to whom.
 
-        Once the model has stopped, what was due before is; nothing is once something was found, as no more is followed.
+        Once the model has stopped, what was due before is; nothing is once something was found, as no more is followed,
+        or where the target ended the connection.
         """
         if self.found is not None:
             return None
+        still_open = [name for name, line in self._open.items() if line.ended not in BY_TARGET]
         if self.has_stopped:
             self._take_early()
-            left = () if self.judge.expects_answers else self._open
+            left = () if self.judge.expects_answers else still_open
             return next((name for name in left if name not in self.given_up and self._is_pushed_to(name)), None)
-        answers = (name for name in self._open if self.judge.unanswered(name) is not None)
-        return next(answers, None) or next((name for name in self._open if self._is_due(name)), None)
+        answers = (name for name in still_open if self.judge.unanswered(name) is not None)
+        return next(answers, None) or next((name for name in still_open if self._is_due(name)), None)
 
     def _is_due(self, name: str) -> bool:
         return self.judge.unanswered(name) is not None or self.judge.due(name) is not None

@@ -7,13 +7,11 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from wireproof.conformance.drivers.simulation import carried_out
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import FollowedTrace
-from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.following import Follower, follower
 from wireproof.fuzz.live.one_at_a_time import SETTLE, in_turn
 from wireproof.fuzz.live.oracles import judged
@@ -176,27 +174,6 @@ def test_a_server_that_never_answers_such_a_request_is_asked_once() -> None:
     assert context.left_open == {"EVENT"}
 
 
-def test_a_play_ends_whose_target_answers_wrong_and_dies() -> None:
-    """It read a connection that was gone without end, and kept each answer."""
-    script = (Open("a"), *asked(THROTTR, "a", Query(KEY), Query(KEY)), SETTLE)
-    came = iter([Answer(Kind.RECEIVED, 0.0, b"\1\1\0\4\1\0")])
-    performed = 0
-
-    def dying(action: Action) -> Answer:
-        nonlocal performed
-        performed += 1
-        assert performed < 50
-        if isinstance(action, Read):
-            return next(came, Answer(Kind.RESET, 0.0))
-        return Answer({Open: Kind.OPENED, Write: Kind.SENT}.get(type(action), Kind.WAITED), 0.0)
-
-    trace = carried_out(playing(with_fresh_canaries(script), THROTTR, patience=0.1), dying)
-
-    assert isinstance(trace, FollowedTrace)
-    assert trace.follower is not None
-    assert trace.follower.found is not None
-
-
 def test_what_a_later_connection_publishes_to_an_earlier_one_is_read_before_another_goes_on() -> None:
     late = (Open("q"), *asked(THROTTR, "q", Query(KEY)), *asked(THROTTR, "a", Query(KEY)))
     script = in_turn((*pushed(), *late, *asked(THROTTR, "p", Publish(CHANNEL, b"~00000003~"))))
@@ -231,6 +208,36 @@ def test_a_push_that_takes_its_time_is_waited_for_also_where_the_model_stops() -
     assert follows.awaited() is None
     follows.finish()
     assert follows.found is None
+
+
+@pytest.mark.parametrize("end", [Kind.ENDED, Kind.RESET])
+def test_nothing_is_awaited_on_a_connection_that_the_target_ended_after_the_model_stopped(end: Kind) -> None:
+    """A play would read there without end: each time it hears of the end only."""
+    context, follows, trace = followed()
+    for name in "ap":
+        trace.append(TraceEvent(0, name, Kind.OPENED))
+    for name, request in (("a", Subscribe(CHANNEL)), ("p", Publish(CHANNEL, b"x"))):
+        trace.append(TraceEvent(0, name, Kind.SENT, context.encode(request)))
+        trace.append(TraceEvent(0, name, Kind.RECEIVED, b"\1"))
+    trace.append(TraceEvent(0, "p", Kind.SENT, context.encode(Event(b"c", b""))))
+    trace.append(TraceEvent(0, "p", Kind.RECEIVED, b"\0"))
+    assert follows.has_stopped
+    assert follows.awaited() == "a"
+    trace.append(TraceEvent(0, "a", end))
+
+    assert follows.awaited() is None
+
+
+def test_nothing_is_awaited_on_a_connection_that_ended_after_something_was_found() -> None:
+    context, follows, trace = followed()
+    trace.append(TraceEvent(0, "a", Kind.OPENED))
+    both = context.encode(Insert(7, 4, 60, KEY)) + context.encode(Query(KEY))
+    for kind, data in ((Kind.SENT, both), (Kind.RECEIVED, b"\0")):
+        trace.append(TraceEvent(0, "a", kind, data))
+    assert follows.found is not None
+    trace.append(TraceEvent(0, "a", Kind.ENDED))
+
+    assert follows.awaited() is None
 
 
 def test_what_nobody_waited_for_is_not_missing() -> None:
