@@ -57,6 +57,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from math import inf
 
 from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -80,8 +81,8 @@ BELIEVED = 8
 """Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
 
 
-SOME, ENOUGH = 8, 3
-"""How many cases are played alone until it is looked how many passed, and how many that do not pass are enough."""
+ENOUGH = 3
+"""How many cases that do not pass alone are enough: the others are played beside each other."""
 UNDISTURBED = 10.0
 """Seconds after which no more of them are: the target is slow, or the machine busy."""
 
@@ -149,20 +150,20 @@ class CaseScheduler(TargetPlays):
         await self._retry_doubtful()
 
     async def _play_undisturbed(self, cases: Sequence[Case]) -> list[Case]:
-        """Play what allows others beside it alone, some at a time, as long as most pass; return what was played."""
-        left = sorted(filter(self.plan.plays_alone, cases), key=lambda one: self.plan.alone[one.id])
-        played: list[Case] = []
-        over = time.monotonic() + UNDISTURBED
-        while left and not self.gone and time.monotonic() < over and self._missed(played) < ENOUGH:
-            some, left = left[:SOME], left[SOME:]
-            self.plan.played_alone.update(one.id for one in some)
-            await self.play_alone(some)
+        """Play what allows others beside it alone, as long as most pass; return it. Who fails is asked again."""
+        left, played = self.plan.alone_of(cases), list[Case]()
+        passed = self.confirmation.passed
+        self.calm_until = time.monotonic() + UNDISTURBED
+        while left and not self.gone and time.monotonic() < self.calm_until:
+            self.spared = []
+            self.plan.played_alone.update(one.id for one in left)
+            await self.play_alone(left)
+            self.plan.played_alone.difference_update(one.id for one in self.spared)
+            played += left[: len(left) - len(self.spared)]
             await self._retry_doubtful()
-            played += some
+            left = self.spared if sum(one.id not in passed for one in played) < ENOUGH else []
+        self.calm_until = inf
         return played
-
-    def _missed(self, played: Sequence[Case]) -> int:
-        return sum(one.id not in self.confirmation.passed for one in played)
 
     def _of_short_tables(self, cases: Sequence[Case]) -> list[Case]:
         """Return what asks for tables and others rest on, what asks for little before what asks for much."""
@@ -171,9 +172,9 @@ class CaseScheduler(TargetPlays):
 
     async def _retry_doubtful(self) -> None:
         """Play what is still doubtful again, alone."""
-        doubtful, self._doubtful = self._doubtful, []
-        for case, outcome, began in doubtful:
-            await self._retry(case, outcome, began)
+        for _ in range(len(self._doubtful)):
+            await self._retry(*self._doubtful[0])
+            del self._doubtful[0]
 
     async def _other_segmentations(self, *, alone: bool) -> None:
         """Play what is left under other segmentations of what passed; begin none once the time for a sample is over."""
@@ -192,7 +193,7 @@ class CaseScheduler(TargetPlays):
 
     async def play_alone(self, cases: Sequence[Case]) -> None:
         """Play cases that need the target for themselves."""
-        for case in cases:
+        for number, case in enumerate(cases, 1):
             if self.puts_off(0):
                 return
             began = time.monotonic()
@@ -200,6 +201,9 @@ class CaseScheduler(TargetPlays):
             if case.exclusive and outcome.verdict in DISTURBED and not self.gone:
                 outcome = await self.quiet.settled(case, outcome, time.monotonic() - began, self.play_again)
             await self._retry(case, outcome, began, alone=True)
+            if self.is_calm_over(outcome):
+                self.spared = list(cases[number:])
+                return
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
         """Play cases that allow others beside them, and under other segmentations what passes.
@@ -355,14 +359,15 @@ class CaseScheduler(TargetPlays):
     def stop(self, why: str) -> None:
         """Report what was not played to its end, once the run was ended before its cases were; `why` as `Bounds.over`.
 
-        What was seen and should have been seen again blames nobody, unless nothing at all has passed.
+        What was seen and should have been seen again blames nobody, unless it was alone, or nothing at all has passed.
         """
         outcome, deaths = ended_early(why), [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
         if self.plan.stays_up is not None and deaths:
             self.report(self.plan.stays_up, unexplained(deaths), time.monotonic())
         for case, first, began in (*self._doubtful, *self._lost):
             if case.segmentation == WHOLE.name and case.id not in self._reported:
-                stands = not self.plan.bounds.passed and first.verdict in DISTURBED
+                alone = case.id in self.plan.played_alone
+                stands = (alone or not self.plan.bounds.passed) and first.verdict in DISTURBED
                 self.report(case, first if stands else ended_early(why, first), began)
         self._report_unplayed(outcome)
 

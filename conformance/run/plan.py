@@ -206,6 +206,10 @@ class Plan:
         """Say whether a case is played alone although it allows others beside it (`alone.py`)."""
         return case.segmentation == WHOLE.name and case.id in self.alone
 
+    def alone_of(self, cases: Sequence[Case]) -> list[Case]:
+        """Return which of some cases are played so, in the order of the plays."""
+        return sorted(filter(self.plays_alone, cases), key=lambda one: self.alone[one.id])
+
     @cached_property
     def alone(self) -> Mapping[str, int]:
         """The cases that are played so -> their place in the order; none where one plays at a time anyway."""

@@ -8,6 +8,7 @@ are played, and when once more, is the scheduler's (`case_scheduler.py`).
 from __future__ import annotations
 
 import time
+from math import inf
 
 from wireproof.conformance.drivers.limiter import Room
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -39,6 +40,10 @@ class TargetPlays:
         self.confirmation = Confirmation(plan.settings.segmentations.budget)
         self.gone = ""
         """Why no case can be played any more, as in "it ..."."""
+        self.calm_until = inf
+        """While cases are played alone that need not be: the instant at which no more of them are."""
+        self.spared: list[Case] = []
+        """Those of them that are left."""
         self._announced = False
         """Whether it was reported that the target is gone."""
         self._others_under_way, self._others_ended = 0, 0.0
@@ -69,6 +74,10 @@ class TargetPlays:
         if self.holds_passes or outcome.verdict is not Verdict.PASS:
             self.plan.note(case, outcome, began)
         return outcome
+
+    def is_calm_over(self, outcome: Outcome) -> bool:
+        """Say whether no further case is played alone that need not be: one did not pass, or it takes too long."""
+        return self.calm_until < inf and (outcome.verdict is not Verdict.PASS or time.monotonic() > self.calm_until)
 
     async def _played(self, case: Case, player: Player) -> Outcome:
         other = case.segmentation != WHOLE.name

@@ -225,8 +225,11 @@ class SupervisedScheduler(CaseScheduler):
 
     async def _play_batch(self, batch: Batch, cases: list[Case], attempt: int, *, alone: bool) -> None:
         if alone:
-            for case in cases:
+            for number, case in enumerate(cases, 1):
                 await self._play_one(batch, case, attempt)
+                if batch.ended and (outcome := batch.ended[-1].outcome) is not None and self.is_calm_over(outcome):
+                    self.spared = cases[number:]
+                    break
         else:
             async with asyncio.TaskGroup() as others:
                 async with asyncio.TaskGroup() as tasks:
