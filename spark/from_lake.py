@@ -10,12 +10,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every reader of 
 from pyspark.sql.types import MapType, StringType
 
 from wireproof.spark import transforms as t
-from wireproof.spark.job import EVIDENCE_PER_CELL, Tables, cells_and_evidence, rows_of
 from wireproof.spark.lake.aggregates import Aggregates
 from wireproof.spark.lake.folding import kept_runs
 from wireproof.spark.matrix import Collected
 from wireproof.spark.schemas import COLUMN_KEY
 from wireproof.spark.starting import FEW_RECORDS
+from wireproof.spark.written_tables import EVIDENCE_PER_CELL, Tables, cells_and_evidence, rows_of
 
 if TYPE_CHECKING:
     from wireproof.spark.matrix import Json, Rows

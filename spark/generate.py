@@ -12,46 +12,17 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from wireproof.spark.jvm import JavaNotFoundError
+from wireproof.spark.made_up_plan import plan_for
 from wireproof.spark.starting import RefusedError, session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DONE, REFUSED = 0, 2
-PLAYS_A_CASE = 3
-CASES = 330
-MOST_IMPLEMENTATIONS, FEWEST_IMPLEMENTATIONS, RUNS_AN_IMPLEMENTATION = 400, 5, 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What is made: `runs` runs of `cases` cases, each played PLAYS_A_CASE times, over `days` days."""
-
-    seed: int
-    runs: int
-    implementations: int
-    cases: int = CASES
-    days: int = 1200
-    first_day: str = "2023-01-01"
-    versions: int = 12
-    variants: int = 2
-    broken: float = 0.02
-    regressing: float = 0.01
-    flaky: float = 0.005
-    unsupported: float = 0.03
-    accidents: float = 0.00002
-    """Share of (implementation, case) that are planted; of `accidents`: share of plays."""
-
-
-def plan_for(rows: float, seed: int, implementations: int | None = None) -> Plan:
-    """Return what makes about so many records."""
-    runs = max(1, round(rows / (CASES * PLAYS_A_CASE)))
-    fitting = min(MOST_IMPLEMENTATIONS, max(FEWEST_IMPLEMENTATIONS, runs // RUNS_AN_IMPLEMENTATION))
-    return Plan(seed=seed, runs=runs, implementations=implementations or fitting)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +22,13 @@ from wireproof.spark.inputs import is_damaged, is_incomplete, path_of
 from wireproof.spark.jvm import JavaNotFoundError
 from wireproof.spark.starting import SMALL_INPUT, RefusedError, check_packages, input_files, session_with_log
 from wireproof.spark.wording import number_of
+from wireproof.spark.written_tables import EVIDENCE_PER_CELL, Tables, cells_and_evidence, local_uri, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from wireproof.spark.matrix import Collected, Json, Rows
 
-EVIDENCE_PER_CELL = 20
 GLOB = re.compile(r"[\\\[\]{}*?]")
 """Characters that Spark interprets as a pattern; files with them are read one by one, since a list would be read twice.
 """
@@ -169,75 +169,10 @@ def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collecte
         )
 
 
-class Tables:
-    """Writes frames as the tables of a folder; leaving the block waits for all of them.
-
-    A few rows are kept, and written while others are computed; many are read again from what was written.
-    """
-
-    def __init__(self, folder: Path, *, few: bool) -> None:
-        self._folder, self._few = folder, few
-        self._pool = ThreadPoolExecutor(2)
-        self._writing: list[Future[None]] = []
-
-    def __enter__(self) -> Tables:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=kind is not None)
-        for one in self._writing if kind is None else ():
-            one.result()
-
-    def also(self, frame: DataFrame, name: str) -> DataFrame:
-        """Return a frame of kept rows, and write it meanwhile."""
-        path = _local(self._folder / name)
-        self._writing.append(self._pool.submit(frame.write.mode("overwrite").parquet, path))
-        return frame
-
-    def written(self, frame: DataFrame, name: str, *but: str) -> DataFrame:
-        """Write a frame, but for some columns, and return its rows, so that nothing is computed twice."""
-        from wireproof.spark.session import kept
-
-        path = _local(self._folder / name)
-        if self._few:
-            frame = kept(frame.coalesce(1))
-            self.also(frame.drop(*but), name)
-            return frame
-        frame.write.mode("overwrite").parquet(path)
-        return frame.sparkSession.read.schema(frame.schema).parquet(path)
-
-
-def cells_and_evidence(
-    latest: DataFrame, evidence: DataFrame, tables: Tables, judged: DataFrame | None = None
-) -> dict[str, Rows]:
-    """Write the cells of the latest records as Parquet; return these and the evidence as rows, as `Collected` names.
-
-    `judged`: the kept rows of `transforms.judged` of the latest records, if there are any yet.
-    """
-    from wireproof.spark import transforms as t
-    from wireproof.spark.pairs import pairs
-    from wireproof.spark.session import kept
-
-    plays = kept(t.judged(latest)) if judged is None else judged
-    frames = {
-        "clause_cells": (t.clause_cells(plays), "cells_by_clause"),
-        "group_cells": (t.group_cells(plays), "cells_by_group"),
-        "may_answers": (t.may_answers(latest), "may_answers"),
-        "pairs": (pairs(latest), "pairs"),
-    }
-    with ThreadPoolExecutor(2) as both:  # what takes longest begins first
-        found = {"evidence": both.submit(rows_of, evidence)}
-        found |= {
-            name: both.submit(lambda frame, table: rows_of(tables.written(frame, table)), frame.coalesce(1), table)
-            for name, (frame, table) in frames.items()
-        }
-        return {name: rows.result() for name, rows in found.items()}
-
-
 def read_lines(session: SparkSession, files: Sequence[Path | str], *, whole: bool = False) -> DataFrame:
     """Return every line of `files` (paths or URIs) as LINES: as text, so that no parser can drop a line, with its
     file's URI. `whole`: each file is one line."""
-    uris = [file if isinstance(file, str) else _local(file) for file in files]
+    uris = [file if isinstance(file, str) else local_uri(file) for file in files]
     odd = [uri for uri in uris if GLOB.search(uri)]
     plain = [uri for uri in uris if not GLOB.search(uri)]
     frames = [session.read.text(plain, wholetext=whole)] if plain else []
@@ -246,20 +181,10 @@ def read_lines(session: SparkSession, files: Sequence[Path | str], *, whole: boo
     return reduce(type(lines[0]).unionAll, lines)
 
 
-def _local(path: Path) -> str:
-    """Return a path for Spark: absolute, on the local file system, unescaped."""
-    return f"file:{path.resolve()}"
-
-
 def _shown(path: Path) -> str:
     """Return a path for pages: relative where possible, so that pages do not reveal who made them."""
     here = Path.cwd()
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
-
-
-def rows_of(frame: DataFrame) -> Rows:
-    """Collect a frame as dicts."""
-    return [row.asDict(recursive=True) for row in frame.collect()]
 
 
 def _nothing_to_fold(counts: Rows) -> str:

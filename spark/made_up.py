@@ -7,10 +7,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
-from wireproof.spark.generate import Plan
 from wireproof.spark.lake.batches import Lake, Marker, new_batch, now
 from wireproof.spark.lake.ingest import ROWS_A_FILE
 from wireproof.spark.lake.tables import PASS_RANK, RECORDS, RUNS, column_id, rank, run_key
+from wireproof.spark.made_up_plan import Plan
 
 PROTOCOLS: Final = ("made-up-a", "made-up-b", "made-up-c")
 GROUPS: Final = 12

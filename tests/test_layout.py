@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import grimp
 import pytest
 
 from wireproof.protocols import protocol_names
@@ -67,6 +68,15 @@ def test_no_source_file_outgrows_its_room() -> None:
     }
 
     assert long == {}
+
+
+def test_no_imports_form_a_cycle() -> None:
+    graph = grimp.build_graph("wireproof", exclude_type_checking_imports=True, cache_dir=None)
+    around = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    while leaves := {name for name, imported in around.items() if not imported & around.keys()}:
+        around = {name: imported for name, imported in around.items() if name not in leaves}
+
+    assert sorted(around) == []
 
 
 def test_the_command_line_stays_small() -> None:

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wireproof.conformance.suite.case_error import CaseError
+
+__all__ = ["CaseError", "keep", "kept", "read_document", "read_text", "vectors_root"]
+
 Kept = TypeVar("Kept")
 FORMAT = "13"
 """Part of every digest; another one when what is kept changes."""
 VERSIONS = 16
 """Four protocols have files of the same name, each read in up to three ways, and a machine has several checkouts."""
-
-
-class CaseError(ValueError):
-    """Raised when a case or clause file is wrong; the message names file, case and what was expected."""
 
 
 def vectors_root() -> Path:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import jsonschema_rs
 import yaml
 
-from wireproof.conformance.suite.documents import CaseError
+from wireproof.conformance.suite.case_error import CaseError
 from wireproof.conformance.suite.values import Node
 
 _BOOLEAN = "tag:yaml.org,2002:bool"

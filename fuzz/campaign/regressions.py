@@ -24,7 +24,7 @@ from wireproof.fuzz.known_targets import CodeTarget
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_reproduction import shown
-from wireproof.fuzz.live.simulated import new_server
+from wireproof.fuzz.live.simulated_plays import new_server
 from wireproof.fuzz.live_settings import broken_now
 from wireproof.fuzz.promotion.writing import regressions
 from wireproof.protocols import protocol

@@ -25,7 +25,7 @@ from wireproof.fuzz.campaign.campaign_history import CampaignHistory
 from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
 from wireproof.fuzz.campaign.history_page import write_page
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
-from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listeners, declared
+from wireproof.fuzz.commands.features_option import FEATURES, LISTENERS, check_listeners, declared
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
 from wireproof.fuzz.commands.server import (

@@ -11,7 +11,7 @@ import click
 from wireproof.conformance.commands.target_options import listeners_of, target_of
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import StartError
-from wireproof.fuzz.commands.features import LISTENERS, check_listeners_of
+from wireproof.fuzz.commands.features_option import LISTENERS, check_listeners_of
 from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.commands.play_again import play_again
 from wireproof.fuzz.commands.server import checked

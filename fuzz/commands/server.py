@@ -21,7 +21,7 @@ from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.features import FEATURES, LISTENERS, check_listeners, declared
+from wireproof.fuzz.commands.features_option import FEATURES, LISTENERS, check_listeners, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.edges.counters import VARIABLE, Counters, shared_counters

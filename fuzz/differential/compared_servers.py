@@ -12,7 +12,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play
-from wireproof.fuzz.live.simulated import new_server
+from wireproof.fuzz.live.simulated_plays import new_server
 from wireproof.fuzz.script import Script
 
 __all__ = ["ComparedServer", "LiveServer", "SimulatedServer"]

@@ -11,7 +11,7 @@ from wireproof.fuzz.live.known_deaths import KnownDeaths
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import SAMPLED, judged
 from wireproof.fuzz.live.reduction import PATIENCE
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_plays import simulated
 
 __all__ = ["in_reference", "shown"]
 

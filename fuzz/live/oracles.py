@@ -19,7 +19,7 @@ from wireproof.fuzz.live.execution import sync_request_of
 from wireproof.fuzz.live.following import LARGE, is_large
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
 from wireproof.fuzz.live.reply_oracles import disagreement, leak, unlike_the_model
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_plays import simulated
 from wireproof.fuzz.script import size
 
 __all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "SERVED_ON", "STAYS", "WAITS", "judged"]

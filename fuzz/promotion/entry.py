@@ -21,7 +21,7 @@ from wireproof.fuzz.findings.finding import STEP_ENGINE, FuzzFinding
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
 from wireproof.fuzz.live.live_reproduction import in_reference
 from wireproof.fuzz.live.required_features import links_in, needs_of
-from wireproof.fuzz.live.simulated import new_server
+from wireproof.fuzz.live.simulated_plays import new_server
 from wireproof.fuzz.live_settings import broken_now
 from wireproof.fuzz.parser_input import Endpoint, combinations
 from wireproof.fuzz.promotion.naming import Naming

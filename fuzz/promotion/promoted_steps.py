@@ -12,7 +12,7 @@ from itertools import groupby
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.simulated import new_server, simulated
+from wireproof.fuzz.live.simulated_plays import new_server, simulated
 from wireproof.fuzz.promotion.naming import Naming
 from wireproof.fuzz.script import Script, ScriptStep
 from wireproof.protocols import Message, ProtocolError, Push, Request, Role

@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from wireproof.spark.inputs import is_incomplete, path_of
 from wireproof.spark.lake.batches import Lake, LakeError
 from wireproof.spark.lake.ingest import ingest
+from wireproof.spark.lake.ingest_reports import report_ingest, report_refresh
 from wireproof.spark.lake.refreshing import refresh
 from wireproof.spark.lake.storage import Storage, absolute
 
@@ -36,8 +37,6 @@ def follow(
 
     Raises `LakeError`, and what Spark raises.
     """
-    from wireproof.spark.ingest import report_ingest, report_refresh
-
     if len(folders) != 1 or not Storage(session, folders[0]).is_folder(""):
         raise LakeError("--follow takes one folder that exists")
     lake = Lake(session, uri, create=True)

@@ -21,6 +21,7 @@ from wireproof.spark.ingest import take
 from wireproof.spark.inputs import record_files
 from wireproof.spark.lake.batches import Lake
 from wireproof.spark.lake.refreshing import rebuild
+from wireproof.spark.written_tables import Tables
 
 pytestmark = pytest.mark.spark
 
@@ -113,7 +114,7 @@ def test_the_matrix_of_a_lake_is_that_of_its_runs(
 
 def test_a_table_that_cannot_be_written_in_the_background_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Py4JError), job.Tables(tmp_path / "file", few=True) as tables:
+    with pytest.raises(Py4JError), Tables(tmp_path / "file", few=True) as tables:
         assert tables.written(spark.range(3), "runs").count() == 3
 
 

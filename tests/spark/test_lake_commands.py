@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from wireproof.spark import ingest, made_up, site
-from wireproof.spark.generate import Plan
 from wireproof.spark.lake.batches import Lake
 from wireproof.spark.lake.tables import RECORDS
 from wireproof.spark.lake.views import register_views
+from wireproof.spark.made_up_plan import Plan
 from wireproof.spark.starting import RefusedError, has_few_records
 
 pytestmark = pytest.mark.spark

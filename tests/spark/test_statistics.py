@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 
 from wireproof.spark import made_up, statistics
-from wireproof.spark.generate import Plan
 from wireproof.spark.lake.folding import CASE_DAYS, CASE_STATS, bucketed, case_days, case_stats
 from wireproof.spark.lake.tables import KILLS, PASS_RANK, RECORDS
+from wireproof.spark.made_up_plan import Plan
 from wireproof.spark.scoring import scored
 from wireproof.spark.session import CODE, QUICK_QUERIES, compile_queries, kept
 

@@ -19,7 +19,7 @@ from wireproof.fuzz.differential.diff_campaign import DiffCampaign, DiffLimits
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.observation import Play
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_plays import simulated
 from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
 from wireproof.protocols.messages import Request

@@ -21,7 +21,7 @@ from wireproof.fuzz.edges.python_edges import EdgeTracer
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.observation import Play
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_plays import simulated
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script
 

@@ -9,7 +9,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.mutators import mutated
 from wireproof.fuzz.live.observation import Suspicion
 from wireproof.fuzz.live.oracles import judged
-from wireproof.fuzz.live.simulated import simulated as played
+from wireproof.fuzz.live.simulated_plays import simulated as played
 
 __all__ = ["first_suspicion", "played"]
 

@@ -23,7 +23,7 @@ from wireproof.fuzz.live.deliberate import (
 from wireproof.fuzz.live.exchanges import PlayedConnection
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.mutators import pipelined
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_plays import simulated
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.live.weight import HEAVY_SHARE
 from wireproof.fuzz.script import Script, from_json, to_json

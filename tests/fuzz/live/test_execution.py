@@ -13,7 +13,7 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.oracles import judged
-from wireproof.fuzz.live.simulated import new_server, simulated
+from wireproof.fuzz.live.simulated_plays import new_server, simulated
 from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import performing
 from wireproof.protocols.namechan.requests import Connect, Unsubscribe, Version

@@ -16,7 +16,7 @@ from wireproof.fuzz.live.following import Follower, follower
 from wireproof.fuzz.live.one_at_a_time import SETTLE, in_turn
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.live.own_names import use_own_names
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_plays import simulated
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.live.token_substitution import has_placeholders, on_other_connections, placeholder
 from wireproof.fuzz.script import Script

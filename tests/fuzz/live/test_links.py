@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 from click.testing import CliRunner
+from tests.fuzz.live.simulated_plays import first_suspicion
 
-from tests.fuzz.live.simulated import first_suspicion
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.report.capture import write_capture
@@ -28,7 +28,7 @@ from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.mutators import MUTATORS
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.oracles import judged
-from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.simulated_plays import simulated
 from wireproof.fuzz.live.token_substitution import on_other_connections, placeholder
 from wireproof.fuzz.script import Script, from_json, to_json
 from wireproof.protocols.psrt.requests import (

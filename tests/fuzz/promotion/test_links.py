@@ -24,7 +24,7 @@ from wireproof.fuzz.commands.promote import command
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.simulated import new_server
+from wireproof.fuzz.live.simulated_plays import new_server
 from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.parser_input import combinations
 from wireproof.fuzz.promotion.entry import entry_of

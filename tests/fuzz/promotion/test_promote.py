@@ -31,7 +31,7 @@ from wireproof.fuzz.findings.shrink import fewer
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.oracles import judged
-from wireproof.fuzz.live.simulated import new_server, simulated
+from wireproof.fuzz.live.simulated_plays import new_server, simulated
 from wireproof.fuzz.parser_input import combinations
 from wireproof.fuzz.promotion.promoted_steps import StepsError, steps_of
 from wireproof.fuzz.script import Script
