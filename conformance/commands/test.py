@@ -40,7 +40,7 @@ from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.model.wording import number_of
-from wireproof.conformance.report.baseline import NOTHING, BaselineError, compare, read_baseline
+from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
 from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import LiveProgress, console_of, show_causes
@@ -196,12 +196,15 @@ class _Test:
             code = exit_code(records, comparison)
             if folder:
                 folder.finish(run.summary(records, code), records)
-        if where:
-            where = replace_older(self.options["out"], where)
+        return self._report(plan, records, comparison, code, left_out)
+
+    def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int, left_out: int) -> int:
+        """Put the finished run where it belongs, write the files for CI, print the closing report; return `code`."""
+        where = replace_older(self.options["out"], self.working) if self.working else None
         if left_out:
             message = f"{number_of(left_out, 'case')} not played: they require a fresh server (restart it to play them)"
             self.console.print(message, soft_wrap=True)
-        write_ci_files(self.options, run, records)  # first: whoever reads what is printed may stop reading
+        write_ci_files(self.options, plan.run, records)  # first: whoever reads what is printed may stop reading
         closing_report(self.console, plan, records, comparison, code, where, self._hint)
         open_page(where, opens=self.options["opens"])
         return code

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message
-from wireproof.protocols.namechan.replies import Error
+from wireproof.protocols.namechan.replies import Error, Ping
 from wireproof.protocols.namechan.replies import Message as Delivered
 from wireproof.reference_server.namechan.oracle.queues import Membership
 
@@ -96,11 +96,26 @@ class ModelLine:
                 self.memberships.remove(found.member)
         return found
 
+    def pinged(self, ping: Ping) -> bool:
+        """Follow a Ping; return whether it may come."""
+        self.pings += 1
+        before, self.ping_time = self.ping_time, ping.time
+        return self.stage != "new" and not self.is_hook and (before is None or ping.time >= before)
+
     def due(self) -> Iterator[tuple[str, str]]:
         """Yield what must still come, with its clause."""
         yield from ((repr(one), self._missing(one)) for one in self.answers if one.is_certain)
         for member in self.memberships:
             yield from ((text, _clause(member)) for text in _due_messages(member))
+
+    def due_turn(self) -> tuple[str, str] | None:
+        """Return what waits for this connection alone, with its clause."""
+        for member in self.memberships:
+            queue = member.queue
+            if queue.waiting and not queue.is_broadcast and queue.members == [member]:
+                number = min(queue.waiting)
+                return f"message {number} of {queue.name!r}: {queue.waiting[number]!r}", "NCH-ROUND_ROBIN-3"
+        return None
 
     def due_instead_of(self, message: Message) -> str:
         """Return what must come where a message came that must not: of its queue, if that has any; "" for nothing."""

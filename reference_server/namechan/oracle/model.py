@@ -266,18 +266,13 @@ class DocumentModel:
         if self._is_lost:
             return
         if isinstance(push, Ping):
-            is_right = self._pinged(line, push)
+            is_right = line.pinged(push)
         elif isinstance(push, Delivered):
             is_right = self._delivered(line, push)
         else:
             is_right = self._replied(line, push)
         if not is_right:
             line.surplus.append(push)
-
-    def _pinged(self, line: ModelLine, ping: Ping) -> bool:
-        line.pings += 1
-        before, line.ping_time = line.ping_time, ping.time
-        return line.stage != "new" and not line.is_hook and (before is None or ping.time >= before)
 
     def _delivered(self, line: ModelLine, message: Delivered) -> bool:
         known = (one for one in line.memberships if one.queue.topic == message.topic)
@@ -313,22 +308,13 @@ class DocumentModel:
         if self._is_lost or line.surplus:
             return None
         found = next(line.due(), None)
-        return found or self._due_ping(line) or self._due_turn(line)
+        return found or self._due_ping(line) or line.due_turn()
 
     def _due_ping(self, line: ModelLine) -> tuple[str, str] | None:
         if not self._is_timed or line.is_hook or line.stage == "new" or line.ending or line.may_end:
             return None
         due = max(self._now - line.greeted - self._tolerance, 0) // self._interval
         return ("a Ping", "NCH-PING-1") if line.pings < due else None
-
-    def _due_turn(self, line: ModelLine) -> tuple[str, str] | None:
-        """Return what waits for this connection alone."""
-        for member in line.memberships:
-            queue = member.queue
-            if queue.waiting and not queue.is_broadcast and queue.members == [member]:
-                number = min(queue.waiting)
-                return f"message {number} of {queue.name!r}: {queue.waiting[number]!r}", "NCH-ROUND_ROBIN-3"
-        return None
 
     def due_message(self, connection: str) -> str | None:
         """Return a description of the first message that must still arrive; None if there is none."""

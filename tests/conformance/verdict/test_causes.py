@@ -6,50 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.verdict.made_records import died, grouped, made
 from wireproof.conformance.model.outcome import AT_END, BY_MODEL
-from wireproof.conformance.verdict.causes import RARE, CauseKind, causes_of
-from wireproof.conformance.verdict.crashes import Hang
+from wireproof.conformance.verdict.causes import CauseKind, causes_of
 from wireproof.conformance.verdict.records import Record
-
-
-def made(
-    case: str,
-    verdict: str = "fail",
-    *,
-    place: tuple[str, str] | None = ("QUERY", "quota"),
-    asked: str = "INSERT QUERY",
-    sent: int = 10,
-    **changes: Any,
-) -> Record:
-    extra = changes.pop("extra", {})
-    where = {"reply_to": place[0], "field": place[1], "asked": asked} if place else {}
-    event = {"at_us": 1, "connection": "a", "direction": "sent", "hex": "00" * sent, "text": ""}
-    return {
-        "record_id": case,
-        "role": "server",
-        "case": case,
-        "level": "MUST",
-        "clauses": ["C-1"],
-        "verdict": verdict,
-        "blamed": "C-1",
-        "guilty": "target",
-        "delivery": "whole",
-        "step": 0,
-        "expected": "1",
-        "got": "2",
-        "exchange": [event],
-        **changes,
-        "extra": {**where, **extra},
-    }
-
-
-def died(case: str, death: str = "died of SIGABRT", frame: str = "", printed: str = "", **changes: Any) -> Record:
-    process = {"death": death, "frame": frame, "said": printed, "names_a_cause": bool(printed)}
-    return made(case, "crash", extra={"process": process}, **changes)
-
-
-def grouped(*records: Record) -> list[list[str]]:
-    return [[one["case"] for one in cause.records] for cause in causes_of(records)]
 
 
 def test_what_passed_has_no_cause() -> None:
@@ -175,52 +135,12 @@ def test_a_history_that_could_not_begin_follows_what_fails() -> None:
     assert grouped(history, made("a")) == [["a", "h"]]
 
 
-def test_deaths_are_distinguished_by_their_words() -> None:
-    stays_up = made("up", "crash", place=None, exchange=[], got="x", blamed=None)
-    stays_up["extra"]["ends"] = [{"how": "died", "death": "died of SIGABRT", "frame": "f at x.c:1"}]
-    one, two = died("a", frame="f at x.c:1"), died("b", frame="g at x.c:9")
-
-    assert grouped(stays_up, one, two, made("c")) == [["a", "up"], ["b"], ["c"]]
-
-
-def test_numbers_and_addresses_do_not_distinguish_deaths() -> None:
-    words = ["bad index 7 at 0x7ffe", "bad index 12 at 0x8ffe"]
-
-    assert len(causes_of([died(str(n), printed=printed) for n, printed in enumerate(words)])) == 1
-    assert len(causes_of([died("a", printed="bad index"), died("b", printed="out of memory")])) == 2
-
-
-def test_deaths_without_words_have_one_cause_while_they_have_a_request_in_common() -> None:
-    get = [died("a", asked="GET SET"), died("b", asked="GET INSERT", sent=11)]
-
-    assert grouped(*get, died("c", asked="LIST", sent=12)) == [["a", "b"], ["c"]]
-    assert causes_of(get)[0].common == ["GET"]
-
-
-def test_a_death_without_words_in_a_case_about_no_request_has_the_cause_of_others() -> None:
-    raw = died("raw", asked="QUERY", group="ROBUSTNESS", sent=1)
-
-    assert grouped(raw, died("a", place=("LIST", ""), asked="LIST", group="LIST")) == [["a", "raw"]]
-
-
-def test_a_death_is_shown_by_a_case_about_the_request_at_which_it_happened() -> None:
-    small = died("small", frame="f", place=("GET", ""), group="LIST")
-
-    assert grouped(small, died("about", frame="f", place=("GET", ""), group="GET", sent=99)) == [["about", "small"]]
-
-
 def test_large_numbers_that_are_read_wrong_are_one_cause_and_break_the_clause_about_them() -> None:
     extreme = {"extreme": "C-9"}
     large = [made("a", extra=extreme), made("b", blamed="C-2", place=("GET", "ttl"), extra=extreme)]
 
     assert [one.clause for one in causes_of(large)] == ["C-9"]
     assert [one.clause for one in causes_of([*large, made("c")])] == ["C-1"]
-
-
-def test_what_is_held_back_follows_the_death() -> None:
-    held = made("h", "untestable", place=None, exchange=[], step=None, extra={"held_back": "a"})
-
-    assert grouped(held, died("a"), died("b", sent=11)) == [["a", "b", "h"]]
 
 
 def test_a_combination_that_uses_a_request_which_is_never_answered_follows_it() -> None:
@@ -241,16 +161,6 @@ def test_a_connection_that_stays_open_stands_among_failures() -> None:
     )
 
     assert [one.clause for one in causes_of([stays, others, made("a")])] == ["C-1", "C-8"]
-
-
-def test_a_hang_of_the_whole_server_is_a_hang_with_its_cpu() -> None:
-    hang = died("a", "answered nobody any more")
-    hang |= {"verdict": "hang"}
-    hang["extra"]["hang"] = {"cpu": 4.9, "seconds": 5.0, "busy": True}
-    (cause,) = causes_of([hang])
-
-    assert cause.kind is CauseKind.HANG
-    assert cause.as_json()["hang"] == {"cpu": 4.9, "seconds": 5.0, "busy": True}
 
 
 def test_worst_first() -> None:
@@ -275,17 +185,6 @@ def test_every_bad_record_is_in_exactly_one_cause() -> None:
     found = [one["case"] for cause in causes_of(records) for one in cause.records]
 
     assert sorted(found) == sorted(one["case"] for one in records)
-
-
-@pytest.mark.parametrize(
-    ("cpu", "runs", "detail"),
-    [(4.9, False, "busy"), (0.1, True, "busy"), (0.0, False, "waiting"), (0.5, False, "slow")],
-)
-def test_a_hang_is_busy_where_it_used_or_always_wanted_the_processor(cpu: float, runs: bool, detail: str) -> None:
-    hang = Hang(cpu, 5.0, runs)
-
-    assert hang.detail.startswith(f"hangs: it answers nobody, and used {cpu:.1f} s of CPU in 5.0 s ({detail}")
-    assert hang.busy is (detail == "busy")
 
 
 def unanswered(case: str, to: str = "QUERY", **changes: Any) -> Record:
@@ -353,17 +252,6 @@ def test_a_combination_follows_what_stopped_at_just_its_place_before_a_history()
     assert ["expiry/query", "query/pairs-00000000"] in grouped(*histories, combination, exact)
 
 
-def test_a_hang_that_no_case_repeats_is_a_hang_with_the_processor_time() -> None:
-    hang = {"cpu": 0.0, "seconds": 2.0, "busy": False}
-    stays_up = made("robustness/stays-up", "crash", place=None, sent=0)
-    stays_up["extra"]["ends"] = [{"how": "answered nobody", "death": "answered nobody", "hang": hang}]
-    known = made("alone", "hang", extra={"process": {"death": "answered nobody"}, "hang": hang})
-    (alone,) = causes_of([stays_up])
-
-    assert (alone.kind, alone.as_json()["hang"]) == (CauseKind.HANG, hang)
-    assert grouped(stays_up, known) in ([["alone", "robustness/stays-up"]], [["robustness/stays-up", "alone"]])
-
-
 def test_a_combination_that_waited_follows_what_stays_after_a_wait_wherever_it_asked() -> None:
     late = [waited(f"unit{n}", f"C-{n}", "QUERY_REPLY(quota=1)") for n in range(2)]
     other = [made(f"event/{n}", place=("EVENT", ""), blamed="C-7") for n in range(5)]
@@ -385,23 +273,6 @@ def test_of_two_causes_alike_the_one_with_the_smallest_play_stands_first() -> No
     found = causes_of([made("a", sent=30), made("b", blamed="C-2", place=("GET", "ttl"), sent=20)])
 
     assert [one.clause for one in found] == ["C-2", "C-1"]
-
-
-def test_a_hang_of_few_cases_stands_behind_what_many_cases_fail() -> None:
-    hang = made("h", "hang", place=("GET", ""), blamed="C-2")
-    should = made("s", "hang", place=("GET", ""), blamed="C-2", level="SHOULD")
-    many = [made(f"a{i}") for i in range(RARE)]
-
-    assert [one.clause for one in causes_of([hang, *many])] == ["C-1", "C-2"]
-    assert [one.clause for one in causes_of([hang, *many[1:]])] == ["C-2", "C-1"]
-    assert [one.clause for one in causes_of([should, many[0]])] == ["C-1", "C-2"]
-    assert [one.clause for one in causes_of([should])] == ["C-2"]
-
-
-def test_a_hang_that_combinations_alone_show_stands_behind_what_a_case_fails() -> None:
-    found = causes_of([made("x/pairs-0011aabb", "hang", place=("GET", ""), blamed="C-2"), made("a")])
-
-    assert [one.clause for one in found] == ["C-1", "C-2"]
 
 
 def test_what_fails_in_another_spelling_alone_comes_after_what_fails_as_it_stands() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conformance.verdict.test_causes import grouped, made
+from tests.conformance.verdict.made_records import grouped, made
 from wireproof.conformance.verdict.causes import CauseKind, causes_of
 
 UNREADABLE = "bad_value at byte {}: expected a whole expression [X-FRAME-3] (the message begins 00)"

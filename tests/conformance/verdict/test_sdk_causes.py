@@ -6,20 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.verdict.test_causes import grouped, made
+from tests.conformance.verdict.made_records import behind, grouped, of_sdk
 from wireproof.conformance.verdict.causes import CauseKind, causes_of
 from wireproof.conformance.verdict.records import Record
 
 REFUSAL = {"expected": "a refusal, and nothing sent", "blamed": "C-2"}
 ERROR = {"expected": "an error (refused or closed)", "blamed": "C-6"}
-
-
-def of_sdk(case: str, verdict: str = "fail", **changes: Any) -> Record:
-    return made(case, verdict, **{"expected": "{'quota': '1'} (the server sent 01)", **changes}, role="client")
-
-
-def behind(case: str, reply_to: str, answer: str, verdict: str = "fail", **changes: Any) -> Record:
-    return of_sdk(case, verdict, place=(reply_to, ""), extra={"behind": answer}, **changes)
 
 
 def test_answers_misread_after_one_kind_of_answer_have_one_cause() -> None:
@@ -32,12 +24,6 @@ def test_an_answer_that_is_misread_after_any_other_is_the_cause_of_all_that_stop
     at_get = [behind(f"a/{name}", "GET", name, "hang") for name in ("STAT", "LIST", "INFO")]
 
     assert grouped(*at_get, behind("b", "PURGE", "STATS")) == [["a/INFO", "a/LIST", "a/STAT"], ["b"]]
-
-
-def test_an_sdk_that_reads_no_stream_has_one_cause() -> None:
-    own = [behind(f"own/{name}", name, name, "hang") for name in ("PURGE", "QUERY")]
-
-    assert len(causes_of([*own, behind("c", "INFO", "LIST"), behind("d", "STAT", "GET", blamed="C-2")])) == 1
 
 
 @pytest.mark.parametrize("same", [REFUSAL, ERROR])
@@ -84,12 +70,6 @@ def test_another_value_of_one_field_is_one_cause_whatever_clause_the_case_is_abo
     wrong = {"place": ("LIST", "key"), "expected": "result.rows.0.key {'hex': '6b'} (the server sent 01)"}
 
     assert len(causes_of([of_sdk("a", **wrong), of_sdk("b", blamed="C-2", **wrong)])) == 1
-
-
-def test_pushes_that_are_not_reported_are_one_cause() -> None:
-    silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s"}
-
-    assert len(causes_of([of_sdk("a", **silent), of_sdk("b", blamed="C-2", place=("QUERY", ""), **silent)])) == 1
 
 
 def test_what_goes_wrong_after_a_request_that_spoils_the_next_answer_follows_the_play_that_shows_it() -> None:
@@ -294,39 +274,6 @@ def test_what_differs_in_a_value_alone_and_breaks_one_clause_is_one_cause() -> N
     assert grouped(result, hang) == [["wrong/unasked.00", "wrong/unasked.01"]]
 
 
-def test_an_sdk_whose_streams_go_wrong_after_many_kinds_of_answers_has_one_cause() -> None:
-    pairs = [("GET", "LIST"), ("SET", "STATS"), ("STAT", "CHANNELS")]
-    found = [behind(f"after/{name}", name, answer) for name, answer in pairs]
-    batch = of_sdk(
-        "batch", "hang", place=("QUERY", ""), asked="QUERY SET", extra={"hang": {"busy": False}, "at_once": True}
-    )
-    swap = of_sdk("swap", place=("GET", "quota"), asked="GET SET", extra={"swapped": True, "at_once": True})
-    other = of_sdk("other", place=("INFO", ""), asked="INFO LIST", blamed="C-2")
-
-    groups = grouped(*found, batch, swap, other)
-    assert [sorted(one) for one in groups] == [
-        ["after/GET", "after/SET", "after/STAT", "batch", "swap"],
-        ["other"],
-    ] or [sorted(one) for one in reversed(groups)] == [
-        ["after/GET", "after/SET", "after/STAT", "batch", "swap"],
-        ["other"],
-    ]
-
-
-def test_pushes_that_are_lost_only_where_they_are_cut_are_apart_from_others() -> None:
-    silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s", "place": ("SUBSCRIBE", "")}
-    cut = {"pushes": True, "cut": True, "works": True}
-    busy = {"pushes": True, "hang": {"busy": True}}
-    found = [
-        of_sdk("push/bytes", blamed="C-24", extra=cut, **silent),
-        of_sdk("push/gap", "hang", blamed="C-24", place=("PURGE", ""), asked="SUBSCRIBE PURGE", extra=busy),
-        of_sdk("push/rest", blamed="C-24", place=("PUSHED_EVENT", "payload"), extra={"pushes": True}),
-        of_sdk("unsubscribe", blamed="C-12", extra={"pushes": True, "works": True}, **silent),
-    ]
-
-    assert sorted(map(sorted, grouped(*found))) == [["push/bytes", "push/gap", "push/rest"], ["unsubscribe"]]
-
-
 def at_once(case: str, reply_to: str, **changes: Any) -> Record:
     extra = {"at_once": True, "works": True, **changes.pop("extra", {})}
     return of_sdk(case, "lenient", level="SHOULD", place=(reply_to, ""), extra=extra, blamed="C-25", **changes)
@@ -357,23 +304,6 @@ def test_a_clause_of_the_request_stands_before_what_more_cases_are_about() -> No
     found = [of_sdk(f"table/{at}", blamed="THR-FRAGMENT-8", asked="LIST QUERY", **same) for at in "abc"]
 
     assert grouped(*found, of_sdk("absent", blamed="THR-QUERY-9", asked="QUERY", **same))[0][0] == "absent"
-
-
-def test_pushes_that_are_lost_beside_answers_are_one_cause() -> None:
-    silent = {"expected": "the event message with {'payload': '1'}", "got": "none in 5 s", "place": ("PURGE", "")}
-    extra = {"pushes": True, "works": True, "answering": True}
-
-    assert len(causes_of([of_sdk(one, blamed=one, extra=extra, **silent) for one in ("C-24", "C-25")])) == 1
-
-
-def test_an_sdk_that_puts_no_pieces_together_has_one_cause_and_one_that_fails_at_one_kind_of_answer_another() -> None:
-    found = [
-        of_sdk(f"{name}/bytes", place=(name, "quota"), asked=name, got=name, blamed="C-24", extra={"cut": True})
-        for name in ("QUERY", "GET", "STAT")
-    ]
-
-    assert len(causes_of(found)) == 1
-    assert len(causes_of(found[:2])) == 2
 
 
 def test_a_name_of_a_number_that_is_always_another_name_is_one_cause() -> None:
