@@ -40,7 +40,7 @@ def run(
     not installed.
     """
     if not IS_AVAILABLE:
-        raise ImportError("Hypothesis is not installed: install wireproof[fuzz]")
+        raise ImportError("Hypothesis is not installed: python -m pip install 'wireproof[fuzz]'")
     known = list(dict.fromkeys(target.seeds(name)))
     known = Random(f"seeds {seed}").sample(known, min(MOST_SEEDS, len(known)))
     inputs = _inputs(known)

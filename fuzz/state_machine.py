@@ -35,7 +35,7 @@ try:
     from hypothesis.errors import Flaky
     from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 except ImportError as error:
-    raise ImportError("Hypothesis is not installed: install wireproof[fuzz]") from error
+    raise ImportError("Hypothesis is not installed: python -m pip install 'wireproof[fuzz]'") from error
 
 __all__ = ["PRESETS", "Preset", "machine", "run"]
 

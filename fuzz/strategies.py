@@ -15,7 +15,7 @@ from typing import Any
 try:
     from hypothesis import strategies as st
 except ImportError as error:
-    raise ImportError("Hypothesis is not installed: install wireproof[fuzz]") from error
+    raise ImportError("Hypothesis is not installed: python -m pip install 'wireproof[fuzz]'") from error
 
 from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.protocols import Message, Reply, Request

@@ -81,7 +81,7 @@ def show(name: str, *, everything: bool) -> None:
 def freeze(name: str, profile: str | None, out: Path | None) -> None:
     """Freeze today's cases of PROTOCOL as the next set of each profile in which something changed (for maintainers).
 
-    Commit the files. A set is never edited: builds of others rest on it.
+    Commit the files. A set is never edited: other people's builds depend on it.
     """
     profiles = protocol(name).profiles
     if profile is not None and profile not in profiles:

@@ -70,7 +70,7 @@ def with_options_of_run(context: click.Context, options: Mapping[str, Any]) -> d
         if found[name] != options[name]:
             named.append(flag if found[name] is True else f"{flag} {shlex.quote(str(value))}")
     if named:
-        click.echo(f"wireproof: it goes on as it began: {' '.join(named)}", err=True)
+        click.echo(f"wireproof: it continues with the options of the run: {' '.join(named)}", err=True)
     return found
 
 

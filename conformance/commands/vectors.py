@@ -81,7 +81,7 @@ def build(name: str | None, out: Path | None) -> None:
 @click.argument("name", metavar="[PROTOCOL]", required=False, type=click.Choice(protocol_names()))
 @click.option("--sample", is_flag=True, help="Derive each case once, not under every profile and variant.")
 def check(name: str | None, sample: bool) -> None:
-    """Say whether the derived files are what the cases give today; exit 1 when any is stale, missing or left over."""
+    """Say whether the derived files are what the cases give today; exit 1 when any is stale, missing or not derived."""
     bad = []
     root = vectors_root()
     for one in _names(name):
@@ -107,9 +107,9 @@ def check(name: str | None, sample: bool) -> None:
 @click.option("--candidates", default=3000, show_default=True, help="Walks that are drawn.", type=click.IntRange(min=1))
 @click.option("--keep", default=90, show_default=True, help="Walks of a set.", type=click.IntRange(min=1))
 @click.option("--set", "only", metavar="SET", help="Only this set.")
-@click.option("--anew", is_flag=True, help="Choose without those that there are: ids of cases go.")
+@click.option("--anew", is_flag=True, help="Choose without the existing ones: ids of cases disappear.")
 def walks(name: str, candidates: int, keep: int, only: str | None, anew: bool) -> None:
-    """Choose walks of PROTOCOL, beside those that there are (docs/writing-cases.md); takes minutes."""
+    """Choose walks of PROTOCOL, in addition to the existing ones (docs/writing-cases.md); takes minutes."""
     from wireproof.conformance.run.walk_choice import WalkError, choose
 
     path = vectors_root() / name / "walks.yaml"

@@ -21,7 +21,8 @@ class Way:
     def deadline(self, request: str, usual: float) -> tuple[float, str]:
         """Return the seconds in which an answer to a request must come, and the same in words; `usual`: of the run."""
         seconds = min(usual, self.shorter.get(request, usual))
-        return seconds, f"{seconds:g} s" + (f", after others waited {usual:g} s in vain" if seconds < usual else "")
+        earlier = f", after {usual:g} s without an answer in earlier plays" if seconds < usual else ""
+        return seconds, f"{seconds:g} s{earlier}"
 
 
 DIRECTLY = Way()

@@ -27,7 +27,7 @@ def derived_files(suite: Suite) -> dict[Path, str]:
 
 
 def differing_files(suite: Suite, present: Mapping[Path, Path]) -> tuple[list[str], str]:
-    """Return a line for each file that is stale, missing or left over, and what was derived, in words.
+    """Return a line for each file that is stale, missing or not derived, and what was derived, in words.
 
     `present`: relative path -> the file. Raises `DeriveError`.
     """
@@ -36,7 +36,7 @@ def differing_files(suite: Suite, present: Mapping[Path, Path]) -> tuple[list[st
         if path not in present:
             bad.append(f"missing: vectors/{path}")
         elif path not in derived:
-            bad.append(f"left over: vectors/{path}")
+            bad.append(f"not derived: vectors/{path}")
         elif present[path].read_text(encoding="utf-8") != derived[path]:
             bad.append(f"stale: vectors/{path}")
     return bad, number_of(len(derived), "file")
@@ -60,7 +60,7 @@ def differing_sample(suite: Suite, present: Mapping[Path, Path]) -> tuple[list[s
             kept = selected(files[path], *places[letter])
             if {*_ids(kept)} != wanted[letter].get(path, set()) or _only(kept, chosen[letter]) != derived.get(path):
                 stale.add(path)
-    bad = {**dict.fromkeys(topics - files.keys(), "missing"), **dict.fromkeys(files.keys() - topics, "left over")}
+    bad = {**dict.fromkeys(topics - files.keys(), "missing"), **dict.fromkeys(files.keys() - topics, "not derived")}
     lines = [f"{what}: vectors/{path}" for path, what in sorted({**dict.fromkeys(stale, "stale"), **bad}.items())]
     every = sum(len(ids) for paths in wanted.values() for ids in paths.values())
     return lines, f"{sum(map(len, chosen.values()))} of {every} vectors derived, of each id one"

@@ -5,7 +5,7 @@ A run must be short, and no case may fail because of another. The order of a run
 1. Cases that need the target for themselves (`exclusive`) are played alone, first, while the target holds nothing of
    others; those that require a fresh server before all. Between the two come the cases on which others rest, so that
    where a target is wrong throughout the smallest case shows it; of these first, one by one, those that ask for whole
-   tables, while the tables are short: what is wrong with one row is told from what is wrong with several fragments.
+   tables, while the tables are short: a defect of one row then shows apart from one of several fragments.
    Last of these come the plainest cases that would allow others beside them, as long as they pass: what only the next
    request of somebody else makes good shows nowhere else (`alone.py`).
 2. All others are played concurrently, as many as the limiter admits. The longest start first. A case that waits leaves

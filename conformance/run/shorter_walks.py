@@ -3,7 +3,7 @@
 A walk of eighteen moves and its questions show that something is wrong, and hide what: most moves have no part in it.
 So once a run is over the first walk that broke a clause is played again with fewer moves, halves first, then single
 ones, until none can go. The plays and the time spent on each walk are bounded, and so is the number of walks, because a
-play may wait for something in vain. What was found by then is told. A walk that passes when it is played again has
+play may wait for something in vain. What was found by then is reported. A walk that passes when it is played again has
 nothing to tell.
 """
 

@@ -3,7 +3,7 @@
 The problem. A walk of random moves mostly repeats what others do, and nobody can play thousands in each run.
 
 What a walk shows. A mistake between two rules needs that one thing happens, and later another one that would come out
-differently. What happens in a move is told by the words of the move, and by the lines of the reference server that it
+differently. What happens in a move is known by the words of the move, and by the lines of the reference server that it
 reaches: rare lines only, since common ones say nothing. A walk shows each pair of an earlier and a later such thing.
 Beside the pairs, it shows each three moves that come one after the other about the same queue, say, with what lines
 they reach together: a queue that is changed, used and changed back.

@@ -136,7 +136,8 @@ class Answering(SdkStep, frozen=True, kw_only=True):
     cut: Cut = "whole"
     open: bool = False
     or_fails: Annotated[
-        bool | Annotated[tuple[Failed, ...], Meta(min_length=1)], Meta(description="An error will do, or one of these.")
+        bool | Annotated[tuple[Failed, ...], Meta(min_length=1)],
+        Meta(description="An error is accepted, or only these kinds."),
     ] = False
     events: Literal["told", "any"] = "told"
     fails: Fails | None = None

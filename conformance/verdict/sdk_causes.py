@@ -234,7 +234,7 @@ def names_its_value(record: Record) -> bool:
 def shown_as_played(record: Record) -> bool:
     """Say whether plays like this one show their cause the better the earlier they were played.
 
-    They are about what any case needs: a connection, a request that is sent, a push that is told of.
+    They are about what any case needs: a connection, a request that is sent, a push that is reported.
     """
     if record.get("role") != "client":
         return False

@@ -264,7 +264,7 @@ def _check_engines() -> None:
     if coverage_guided.is_available():
         return
     if not property_based.IS_AVAILABLE:
-        raise EngineError("neither atheris nor Hypothesis is installed: install wireproof[fuzz]")
+        raise EngineError("neither atheris nor Hypothesis is installed: python -m pip install 'wireproof[fuzz]'")
     click.echo("atheris is not installed: fuzzing with Hypothesis, without coverage")
 
 

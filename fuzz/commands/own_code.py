@@ -104,11 +104,13 @@ class _CodeFuzzing:
         use_atheris = coverage_guided.is_available() and self.engine != "hypothesis"
         if not use_atheris:
             if self.engine == "atheris":
-                raise click.UsageError("--engine atheris: atheris is not installed; install wireproof[fuzz]")
+                raise click.UsageError(
+                    "--engine atheris: atheris is not installed: python -m pip install 'wireproof[fuzz]'"
+                )
             if self.engine == "auto":
                 console.print("atheris is not installed: fuzzing with Hypothesis, without coverage")
             if not property_based.IS_AVAILABLE:
-                raise click.UsageError("Hypothesis is not installed: install wireproof[fuzz]")
+                raise click.UsageError("Hypothesis is not installed: python -m pip install 'wireproof[fuzz]'")
         return "atheris" if use_atheris else "hypothesis"
 
     def _fuzz(self, console: Console, *, use_atheris: bool) -> FuzzerResult:

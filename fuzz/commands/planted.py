@@ -67,7 +67,7 @@ def command(
     its command does, until one of them finds something. Faults that nobody finds are listed, too. With --faults they
     are read from a file that somebody wrote.
 
-    Exit codes: 0 enough is found, and nothing without a fault; 1 not so; 2 usage.
+    Exit codes: 0 enough is found, and nothing without a fault; 1 otherwise; 2 usage.
 
     \b
     wireproof fuzz planted --seed 11 --number 10

@@ -172,7 +172,7 @@ class KnownDeaths:
     ) -> Suspicion:
         """Return the suspicion of a death without words, or of a hang, with the traits of its script in its shape.
 
-        A connection that is served no more is told by what was answered last, or else by what is not answered.
+        A connection that is served no more is distinguished by what was answered last, or else by what is not answered.
         Scripts that were played and did not show it again (`is_shown`) tell nothing: such deaths are one.
         """
         if not suspicion.is_wordless:

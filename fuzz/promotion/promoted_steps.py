@@ -100,7 +100,7 @@ class _CaseWriter:
             case Write(name, data) if name in self._lines and not self._lines[name].half:
                 self._write(name, data)
             case Secure():
-                raise StepsError("the script goes on inside TLS: its case is to be written by hand")
+                raise StepsError("the script switches to TLS: write its case by hand")
             case Shut(name, how) if name in self._lines:
                 self._shut(name, how)
             case Sleep(seconds) if seconds > 0:

@@ -115,7 +115,7 @@ def test_without_atheris_the_other_engine_is_reported_and_used(monkeypatch: pyte
 
     assert (used.exit_code, refused.exit_code) == (0, 2)
     assert "atheris is not installed: fuzzing with Hypothesis, without coverage" in used.output
-    assert "install wireproof[fuzz]" in refused.output
+    assert "pip install 'wireproof[fuzz]'" in refused.output
 
 
 def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.Monkey
     result = run("store", "throttr", "--runs", "150", "--findings", str(tmp_path), "--engine", "hypothesis")
 
     assert result.exit_code == 2
-    assert "Hypothesis is not installed: install wireproof[fuzz]" in result.output
+    assert "Hypothesis is not installed: python -m pip install 'wireproof[fuzz]'" in result.output
 
 
 @pytest.mark.nightly

@@ -167,7 +167,7 @@ class ServerProcess:
         try:
             address = parse_address(printed) if printed else planned
         except TargetError as error:
-            raise StartError(f"the server says where it listens, but not so that it is understood: {error}") from None
+            raise StartError(f"the server's line `listening ADDRESS` cannot be read: {error}") from None
         ready = address is not None and _takes_connections(address)
         death = self.death()
         if death is not None:

@@ -124,7 +124,7 @@ class TimedWait:
         if took >= self._seconds:
             self._waits.was_in_vain(self._kind, self._name, self._seconds)
             return f"none in {self._seconds:g} s"
-        return f"none in {took:.1f} s, after {self._known:g} s that were in vain before"
+        return f"none in {took:.1f} s, after {self._known:g} s without an answer before"
 
     def _used(self) -> float | None:
         if self._first is None or self._first[1] is None or (now := self._driver.cpu()) is None:

@@ -46,7 +46,7 @@ def _as_wide(variant: str, clause: str, size: int) -> ServerMutant:
 NEAR_THE_LARGEST = "if ttl >= self._max - 1: return DENIED"
 
 MUTANTS: tuple[ServerMutant, ...] = (
-    mutant("set-ttl-type-forgotten", "SET stores the right instant and tells every TTL in seconds.",
+    mutant("set-ttl-type-forgotten", "SET stores the right instant and reports every TTL in seconds.",
            "SET-2 GET-6 TTL-12 TTL-1 TTL-2 TTL-3 TTL-5 TTL-6",
            edit("RecordRequests.set", "Buffer(key, ttl_type,", "Buffer(key, TTLType.SECONDS,"),
            edit("RecordRequests.set", "(held, ttl_type,", "(held, TTLType.SECONDS,")),

@@ -103,7 +103,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=shown(ip_version=lambda row, ask: 0)),
     mutant("connection-ip-version-as-a-digit", "IP VERSION is the ASCII digit.", "CONNECTIONS-9", profiles=V732,
            handlers=shown(ip_version=lambda row, ask: row.ip_version + 0x30)),
-    mutant("connection-port-high-byte-first", "PORT is told high byte first.", "CONNECTIONS-11",
+    mutant("connection-port-high-byte-first", "PORT is sent high byte first.", "CONNECTIONS-11",
            handlers=shown(port=lambda row, ask: row.port >> 8 | (row.port & 0xFF) << 8)),
     mutant("connected-at-is-an-age", "CONNECTED AT is how long the connection is open.", "CONNECTIONS-13",
            handlers=shown(connected_at=lambda row, ask: ask.state.wall(ask.now) - row.connected_at)),

@@ -24,7 +24,7 @@ def _fragments(change: Callable[[Any], Any]) -> HandlerPatch:
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("fragments-all-number-1", "Each fragment has number 1.", "FRAGMENT-5 FRAGMENT-3",
            handlers=_fragments(lambda parts: (changed(one, fragment=1) for one in parts))),
-    mutant("fragments-count-all-rows", "Each of several fragments tells the rows of the whole answer.",
+    mutant("fragments-count-all-rows", "Each of several fragments reports the rows of the whole answer.",
            "FRAGMENT-4 FRAGMENT-2", first("_joiner.join", "rows = list(rows)"),
            edit("_joiner.join", "len(part))", "len(rows))")),
     mutant("fragments-names-reversed-later", "From the second fragment on, names stand in the opposite order.",

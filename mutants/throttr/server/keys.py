@@ -87,7 +87,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("State.forget", "for key, owner in vars(self.store).get('owners', {}).items():",
                  "    if owner is session and self.store.find(key, self.now): self.store.remove(self.store.records[key])")),
     mutant("connections-cache-quotas",
-           "A connection is told the quota it was told before, unless it changed it itself.",
+           "A connection gets the quota that it got before, unless it changed it itself.",
            "RECORD-7 UPDATE-14 QUERY-6", ASKER,
            edit("RecordRequests.query", "record.quota,",
                 "vars(self.asker).setdefault('kept', {}).setdefault(key, record.quota),"),

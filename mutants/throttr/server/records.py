@@ -93,7 +93,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            unchanged="GET-11 SET-3 EXPIRY-2"),
     _refused("Counter", "INSERT-9"),
     _refused("Buffer", "INSERT-10"),
-    mutant("insert-ttl-type-forgotten", "INSERT stores the right instant and tells every TTL in seconds.",
+    mutant("insert-ttl-type-forgotten", "INSERT stores the right instant and reports every TTL in seconds.",
            "INSERT-3 QUERY-7 TTL-12 TTL-1 TTL-2 TTL-3 TTL-5 TTL-6",
            edit("RecordRequests.insert", "Counter(key, ttl_type,", "Counter(key, TTLType.SECONDS,")),
     mutant("insert-ttl-since-connected", "INSERT counts the TTL from the opening of its connection.",

@@ -52,7 +52,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Pushing._refused", "0 < settings.message_limit <= queue.stored", "0 < settings.message_limit == queue.stored"), profiles=DOC),
     mutant("queue-zero-allowed", "The queue 0 is allowed whatever AllowedQueues says.", "CREATE_QUEUE-6 CREATE_QUEUE-10",
            edit("Channels.may_create_queue", "number in settings.allowed", "not number or number in settings.allowed"), profiles=DOC),
-    mutant("queues-go-untold", "QueueRemoved is not told of the queues of a channel that is deleted.", "NOTIFICATION-5",
+    mutant("queues-go-untold", "QueueRemoved is not sent for the queues of a channel that is deleted.", "NOTIFICATION-5",
            edit("Channels.remove", "self.remove_queue(queue)", "queue.untold = True", "self.remove_queue(queue)"),
            edit("Channels.remove_queue", 'self.events.of_queue(b"QueueRemoved", queue)', 'if "untold" not in vars(queue): self.events.of_queue(b"QueueRemoved", queue)')),
     mutant("unsubscribes-every-queue", "The end of a subscription to MessageProduced of a queue ends those of the channel's other queues.", "EVENT-2 NOTIFICATION-6",

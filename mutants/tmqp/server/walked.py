@@ -65,7 +65,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("queue.Queue._receivers", "is QueueStatus.ROUND_ROBIN and members", "is QueueStatus.ROUND_ROBIN and members and not self.settings.only_first"), profiles=RELEASED),
     mutant("routed-as-normal", "What a router pushes into a queue has normal priority.", "ROUTE-1 ROUTE-2 MESSAGE-5 FRAME-7 PULL-2 QUEUE_INFO-3 PUSH-2",
            edit("Routing._is_served", "request.high_priority,", "0,"), profiles=DOC),
-    mutant("routed-untold", "MessageProduced is not told of what a router pushes.", "NOTIFICATION-6",
+    mutant("routed-untold", "MessageProduced is not sent for what a router pushes.", "NOTIFICATION-6",
            first("Routing.route", "self._state.is_routing = True"), edit("Routing.route", "if any(one.interaction", "self._state.is_routing = False", "if any(one.interaction"),
            edit("Pushing.push", "self._channels.events.of_message(message)", "vars(state).get('is_routing') or self._channels.events.of_message(message)"), profiles=DOC),
     mutant("routed-response-answered", "A binding with the interaction response answers its publisher where its queue stores the message.", "ROUTE-7",

@@ -64,6 +64,7 @@ class _Cursor:
         self.data, self.at = data, at
 
     def raw(self, size: int) -> bytes:
+        """Return the next bytes. Raises PartialError where fewer are left."""
         found = self.data[self.at : self.at + size]
         if len(found) < size:
             raise PartialError
@@ -71,6 +72,7 @@ class _Cursor:
         return found
 
     def number(self, size: int) -> int:
+        """Return the next number. Raises PartialError as `raw`."""
         return sum(byte << 8 * at for at, byte in enumerate(self.raw(size)))
 
 

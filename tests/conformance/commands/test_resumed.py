@@ -98,7 +98,7 @@ def test_a_run_goes_on_with_the_cases_that_it_began_with(tmp_path: Path) -> None
     done = CliRunner().invoke(command, words)
 
     assert done.exit_code == 0, done.output
-    assert "it goes on as it began: -k query/quota --segmentation whole" in done.stderr
+    assert "it continues with the options of the run: -k query/quota --segmentation whole" in done.stderr
     assert {json.loads(one)["case"] for one in lines(folder)} == {json.loads(one)["case"] for one in first}
 
 

@@ -1,4 +1,4 @@
-"""`wireproof vectors`: building twice changes nothing, and checking finds what is stale, missing or left over."""
+"""`wireproof vectors`: building twice changes nothing, and checking finds what is stale, missing or not derived."""
 
 import json
 import shutil
@@ -147,7 +147,7 @@ def test_checking_an_installation_says_that_it_has_no_derived_files(call: Call) 
 
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
-    [("made", "{}", "stale"), ("made", None, "missing"), ("old", "{}", "left over")],
+    [("made", "{}", "stale"), ("made", None, "missing"), ("old", "{}", "not derived")],
 )
 @pytest.mark.parametrize("how", [(), ("--sample",)])
 def test_checking_finds_what_is_stale_missing_and_left_over_and_building_mends_it(

@@ -62,7 +62,7 @@ def test_what_waits_for_no_answer_changes_nothing(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize(
     ("request_name", "got"),
-    [("QUERY", "nothing in 1 s, after others waited 2 s in vain"), ("GET", "nothing in 2 s")],
+    [("QUERY", "nothing in 1 s, after 2 s without an answer in earlier plays"), ("GET", "nothing in 2 s")],
 )
 def test_a_play_waits_for_less_and_says_what_others_had(request_name: str, got: str) -> None:
     case = make_case({"send": {"QUERY": {"key": "k"}}, "expect": "refused"})

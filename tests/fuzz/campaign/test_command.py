@@ -249,7 +249,7 @@ def test_without_any_engine_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
     result = run(tmp_path)
 
     assert result.exit_code == 2
-    assert "install wireproof[fuzz]" in result.output
+    assert "python -m pip install 'wireproof[fuzz]'" in result.output
 
 
 def test_a_broken_finding_is_reported(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ async def test_an_answer_that_never_comes_is_waited_for_in_full_once_and_a_late_
 
     assert [one["verdict"] for one in found] == ["hang", "hang", "pass"]
     assert found[0]["got"].startswith("none in 2 s; ")
-    assert " s, after 2 s that were in vain before; " in found[1]["got"]
+    assert " s, after 2 s without an answer before; " in found[1]["got"]
     assert "(waiting, as in a deadlock)" in found[1]["got"]
 
 

@@ -104,6 +104,6 @@ def test_a_short_wait_says_what_was_in_vain_before_and_what_the_driver_did(clock
     while not wait.is_over():
         clock.now += STEP
 
-    assert re.fullmatch(r"none in 0\.[67] s, after 5 s that were in vain before", wait.in_vain())
+    assert re.fullmatch(r"none in 0\.[67] s, after 5 s without an answer before", wait.in_vain())
     assert wait.hang is not None
     assert not wait.hang.busy
