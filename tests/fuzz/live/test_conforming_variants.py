@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.fuzz.live.simulated_plays import first_suspicion, played
 
+from tests.fuzz.live.simulated_plays import first_suspicion, played
 from wireproof.conformance.model.actions import Open, Read, Sleep, Write
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import lines

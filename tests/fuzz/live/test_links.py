@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 from click.testing import CliRunner
-from tests.fuzz.live.simulated_plays import first_suspicion
 
+from tests.fuzz.live.simulated_plays import first_suspicion
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.report.capture import write_capture

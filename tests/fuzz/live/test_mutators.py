@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from tests.fuzz.live.simulated_plays import played
 
+from tests.fuzz.live.simulated_plays import played
 from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import canaries_in
 from wireproof.fuzz.live.context import FuzzContext

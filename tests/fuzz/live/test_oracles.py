@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.fuzz.live.simulated_plays import first_suspicion, played
 
+from tests.fuzz.live.simulated_plays import first_suspicion, played
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.run.processes import Usage
