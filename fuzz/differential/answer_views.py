@@ -11,6 +11,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.differential.json_payloads import body_in
 from wireproof.fuzz.live.canaries import canaries_in
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection
+from wireproof.fuzz.live.token_substitution import tokens_in
 from wireproof.protocols import Message, Push
 from wireproof.protocols.fields import Absent, JsonRows, Lines, Repeated, Rows
 
@@ -78,9 +79,16 @@ def views_of(lines: Sequence[PlayedConnection]) -> list[ConnectionView]:
 
 
 def _granted(lines: Sequence[PlayedConnection]) -> dict[bytes, ChosenId]:
-    """Return the ids that a server gave to clients that sent none; the connection tells which of them it is."""
+    """Return the ids that a server gave to clients that sent none; the connection tells which of them it is.
+
+    Tokens that scripts repeat are among them: names may be made of them, in hexadecimal, too.
+    """
     found = dict[bytes, ChosenId]()
     for number, line in enumerate(lines, start=1):
+        for token in (one for message, _ in line.messages for one in tokens_in(message, line.context.token_fields)):
+            chosen = ChosenId(number, f"{token.hex()} (the token of connection {number})")
+            found.setdefault(token, chosen)
+            found.setdefault(token.hex().encode(), chosen)
         known = line.context.symbols.protocol.granted_ids
         for message, _ in line.messages if known else ():
             for name, kind in ((name, known.get(f"{message.NAME}.{name}")) for name in message.__struct_fields__):

@@ -87,7 +87,7 @@ class Follower:
     has_stopped: bool = False
     """Whether nothing more is asked of the model: only what was due is waited for."""
     given_up: set[str] = field(default_factory=set)
-    """Connections on which nothing came in time, although something was due."""
+    """Connections on which nothing came in time, although something was due, and those that the script has closed."""
     found: tuple[str, Disagreement] | None = None
     """What the model does not allow, and the oracle that says so."""
     _open: dict[str, PlayedConnection] = field(default_factory=dict)
@@ -107,6 +107,8 @@ class Follower:
     def see(self, event: TraceEvent, line: PlayedConnection | None) -> None:
         """Follow the next event of a trace, on that connection."""
         self._now = event.at_us * 1000
+        if event.kind is Kind.CLOSED:
+            self.given_up.add(event.connection)
         if self.found is not None or (self.has_stopped and event.kind is not Kind.RECEIVED):
             return
         if line is None or event.kind is Kind.WAITED:

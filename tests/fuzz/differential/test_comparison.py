@@ -10,6 +10,7 @@ from wireproof.fuzz.differential.comparison import AnswerDifference, differences
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play
+from wireproof.protocols.throttr.replies import PushedEvent
 
 CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
 KEY = canary(1) + b"k"
@@ -110,6 +111,20 @@ def test_pushes_are_compared_by_what_they_hold() -> None:
 
     assert [one.shape for one in differences([one, other])] == ["PUSH: PUSH.payload differs"]
     assert [one.shape for one in differences([one, none])] == ["PUSH: PUSH | nothing"]
+
+
+def test_a_push_to_the_id_of_a_connection_is_compared_by_whose_it_is() -> None:
+    """Two right servers differed as soon as a client published to the id of another one."""
+    context = FuzzContext("throttr", "7.3.2", "uint16")
+
+    def pushed(to: bytes, known: bytes) -> Play:
+        push = context.symbols.codec.encode(PushedEvent(to.hex().encode(), b"x"))
+        return played(came(b"\1" + known), came(push), sent=WHOAMI, context=context)
+
+    one, other = b"a" * 16, b"b" * 16
+
+    assert found(pushed(one, one), pushed(other, other)) is None
+    assert found(pushed(one, one), pushed(one, other)) is not None
 
 
 def test_time_left_agrees_within_what_a_play_takes_and_a_unit() -> None:

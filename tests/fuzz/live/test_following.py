@@ -240,6 +240,24 @@ def test_nothing_is_awaited_on_a_connection_that_ended_after_something_was_found
     assert follows.awaited() is None
 
 
+@pytest.mark.parametrize("ends", [(Kind.CLOSED,), (Kind.HALF_CLOSED, Kind.CLOSED)])
+def test_a_connection_that_the_script_has_closed_is_not_read_once_the_model_has_stopped(ends: tuple[Kind, ...]) -> None:
+    """`fuzz diff` ended with a KeyError of the simulation."""
+    context, follows, trace = followed()
+    for name in "ap":
+        trace.append(TraceEvent(0, name, Kind.OPENED))
+    for name, request in (("a", Subscribe(CHANNEL)), ("p", Publish(CHANNEL, b"x"))):
+        trace.append(TraceEvent(0, name, Kind.SENT, context.encode(request)))
+        trace.append(TraceEvent(0, name, Kind.RECEIVED, b"\1"))
+    trace.append(TraceEvent(0, "p", Kind.SENT, context.encode(Event(b"c", b""))))
+    trace.append(TraceEvent(0, "p", Kind.RECEIVED, b"\0"))
+    for kind in ends:
+        trace.append(TraceEvent(0, "a", kind))
+
+    assert follows.has_stopped
+    assert follows.awaited() is None
+
+
 def test_what_nobody_waited_for_is_not_missing() -> None:
     """Where answers come in any order, a model that stops waits for nothing more."""
     context = FuzzContext("tmqp", "twino-3.0.0", "standard")
