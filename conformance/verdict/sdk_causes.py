@@ -7,6 +7,7 @@ for one request is missing for all, and what reads an answer wrong in a stream s
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -125,6 +126,9 @@ class SdkKeys:
         self._in_pieces = len(kinds) > SEVERAL
         """Whether pieces are put together for next to no kind of answer."""
         self._opened = {_error_of(one): place_of(one) for one in found if _is_opening(one)}
+        wrong = {(extra_of(one)["reply_to"], extra_of(one).get("field")) for one in found if _is_sent_wrongly(one)}
+        self._of_frames = {field for field, number in Counter(field for _, field in wrong).items() if number > SEVERAL}
+        """Fields that are sent wrongly in requests of many kinds: they share them."""
         self._unsent = {_error_of(one): str(extra_of(one)["reply_to"]) for one in found if _is_unsent(one)}
 
     def of(self, record: Record) -> Sequence[Key]:
@@ -149,7 +153,11 @@ class SdkKeys:
             return [*(hangs or shared_keys(record)), *_idea(record)]
         if record.get("byte") is not None and (missing := self._unsent.get(_error_of(record))):
             return [("sent", missing, "")]
-        return [*(_keys_of_a_failure(record) or shared_keys(record)), *_idea(record)]
+        return [*(_keys_of_a_failure(record) or shared_keys(record)), *_idea(record), *self._shared_field(record)]
+
+    def _shared_field(self, record: Record) -> Sequence[Key]:
+        field = extra_of(record).get("field")
+        return [("sent", field)] if field and field in self._of_frames and _is_sent_wrongly(record) else []
 
 
 def _error_of(record: Record) -> str:

@@ -338,3 +338,12 @@ def test_what_prepares_with_a_ping_that_does_not_come_follows_whatever_clause_it
     prepares = of_sdk("answers", "untestable", blamed="C-4", **silent)
 
     assert grouped(of_sdk("interval", blamed="C-3", **silent), prepares) == [["interval", "answers"]]
+
+
+def test_a_field_of_every_frame_that_is_sent_wrongly_in_many_requests_is_one_cause() -> None:
+    found = [
+        of_sdk(name, place=(name, "headers"), byte=9, asked=name, blamed=f"C-{name}", expected="04016b", got="04016c")
+        for name in ("JOIN", "LEAVE", "PULL", "ROUTE", "PRODUCE")
+    ]
+
+    assert len(causes_of(found)) == 1
