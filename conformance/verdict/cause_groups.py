@@ -123,6 +123,10 @@ class Group:
         self.follow.sort(key=size_of)
 
 
+SEEN_ONCE = "; the first time: "
+"""What precedes, in what a case got that should have been seen again, what came of it (`crashes.ended_early`)."""
+
+
 def grouped(bad: Sequence[Record]) -> list[Group]:
     """Return groups of the records that neither passed nor are unsupported; each is in one of them."""
     groups = _Grouping(bad).made()
@@ -276,7 +280,8 @@ class _Grouping:
                 continue
             if prepares and self._unanswered(one):
                 continue
-            key = (kind, place) if place is not None and prepares else (kind, plain(one["got"]))
+            words = str(one["got"]).partition(SEEN_ONCE)[0]
+            key = (kind, place) if place is not None and prepares else (kind, plain(words))
             apart.setdefault(key, Group(kind)).shows.append(one)
         self._groups += apart.values()
 

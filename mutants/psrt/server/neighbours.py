@@ -109,7 +109,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            before("DataRequests.attach", "session.finish()", "for one in list(self._state.sessions) if client else ():",
                   "    if one.feed and one.client and one.client.login == client.login: one.end()")),
     mutant("account-tokens-end-together", "When a session ends, so do the unused tokens of all sessions of its account.",
-           "ATTACH-2 LOGIN-16 ATTACH-20", after("state.State.forget", "self.subscriptions.leave(client)",
+           "ATTACH-2 LOGIN-16 ATTACH-20 BYE-8", after("state.State.forget", "self.subscriptions.leave(client)",
                  "for other in list(self.clients.values()):",
                  "    if other.login == client.login and other.data is None: self.clients.pop(other.token)")),
     mutant("datagram-login-remembered", "What the first datagram of a login was let do, its later ones are, whatever the password.",

@@ -28,6 +28,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("bye-ignored", "BYE is not answered, and the connection stays open.",
            "BYE-2 BYE-3 BYE-6 BYE-7 GREETING-8 BYE-1 BYE-5 BYE-4 ATTACH-15 ROBUSTNESS-8",
            first("ControlRequests.bye", 'return b""')),
+    mutant("bye-ends-others", "BYE ends all other sessions, too.", "BYE-8 ROBUSTNESS-8 ATTACH-2 ATTACH-3 MESSAGE-8",
+           first("ControlRequests.bye", "for one in list(self._state.sessions): one is session or one.end()")),
     mutant("bye-drops-answers", "What was asked in one segment with BYE is not answered.",
            "BYE-4 GREETING-8 FRAMING-6 ORDER-1 ROBUSTNESS-5", first("ControlRequests.bye", "session._out.clear()")),
     mutant("bye-is-not-the-end", "What came in one segment with BYE is carried out and answered.", "BYE-5",

@@ -282,3 +282,20 @@ def test_what_fails_in_another_spelling_alone_comes_after_what_fails_as_it_stand
     causes = causes_of([*spelled, whole])
 
     assert causes[0].clause == "C-5"
+
+
+def test_what_was_not_played_again_before_the_run_ended_is_one_cause() -> None:
+    why = "it was not played again, the run ended: the time for it is over (--max-time 9)"
+    found = [
+        made(
+            name,
+            "untestable",
+            blamed=f"C-{name}",
+            guilty="nobody",
+            step=None,
+            got=f"{why}; the first time: fail, {name}",
+        )
+        for name in ("b", "a")
+    ]
+
+    assert len(causes_of(found)) == 1
