@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Level
 from wireproof.conformance.monitor.monitor import monitored
+from wireproof.conformance.run.processes import Usage
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.last_words import in_frame, last_words
@@ -35,6 +36,12 @@ Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
 GROWTH = 32 << 20
 """Bytes by which a process may grow beyond the allowance for what it was sent."""
+RESERVED_BY_SANITIZERS = 1 << 42
+"""Bytes of addresses that only a process with a sanitizer reserves, for its shadow."""
+FREED_IS_KEPT = 256 << 20
+"""Bytes that are freed and not given back by a sanitizer, which wants to see their use."""
+SANITIZED = 4
+"""How many times more a record takes there, with what lies around it."""
 A_BYTE_TAKES = 64
 """Bytes of memory allowed for one byte sent: a record of a few bytes is an object with a timer."""
 SPIN = 0.2
@@ -184,6 +191,13 @@ def _is_allowed(play: Play, clause: str | None) -> bool:
     return known is not None and known.levels.get(play.context.profile) is Level.MAY
 
 
+def _bounds(before: Usage) -> tuple[int, int]:
+    """Return the bytes that a process may grow by, and by how many more for each byte that it is sent."""
+    if before.reserved < RESERVED_BY_SANITIZERS:
+        return GROWTH, A_BYTE_TAKES
+    return GROWTH + FREED_IS_KEPT, SANITIZED * A_BYTE_TAKES
+
+
 def memory(play: Play) -> Suspicion | None:
     """Report growth of the process beyond what it was sent: since it is measured, or in this play.
 
@@ -192,9 +206,10 @@ def memory(play: Play) -> Suspicion | None:
     if play.memory is None or play.before is None:
         return None
     grown, here = play.memory - play.before.memory, play.memory - (play.held or play.memory)
-    if grown > GROWTH + A_BYTE_TAKES * play.fed:
+    growth, a_byte_takes = _bounds(play.before)
+    if grown > growth + a_byte_takes * play.fed:
         detail = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
-    elif here > GROWTH + A_BYTE_TAKES * play.carried:
+    elif here > growth + a_byte_takes * play.carried:
         detail = f"{here >> 20} MiB more are taken by one play, in which {size(play.script)} bytes were sent"
     else:
         return None

@@ -37,6 +37,8 @@ class Usage:
     descriptors: int
     cpu: float
     """Seconds of CPU so far, ended children included."""
+    reserved: int = 0
+    """Bytes of addresses that the process with the most of them has reserved."""
 
 
 class Family:
@@ -114,14 +116,16 @@ class Family:
 
     def usage(self) -> Usage:
         """Return what the family takes now; nothing at all once it is gone."""
-        memory = descriptors = 0
+        memory = descriptors = reserved = 0
         cpu = 0.0
         for one in self.members():
             with suppress(psutil.Error), one.oneshot():
-                memory += one.memory_info().rss
+                taken = one.memory_info()
+                memory += taken.rss
+                reserved = max(reserved, taken.vms)
                 descriptors += one.num_fds()
                 cpu += sum(one.cpu_times()[:4])
-        return Usage(memory, descriptors, cpu)
+        return Usage(memory, descriptors, cpu, reserved)
 
     def runs(self) -> bool:
         """Say whether any of it wants the processor now, and waits for nothing else."""

@@ -114,6 +114,7 @@ def test_processes_are_judged_by_their_usage_and_output() -> None:
     grown = replace(play, trace=type(play.trace)(measured), before=Usage(10_000_000, 3, 0.0), fed=100)
 
     assert spoken(grown) == "memory is linear in the input"
+    assert spoken(replace(grown, before=Usage(10_000_000, 3, 0.0, 20 << 40))) is None, "a sanitizer keeps what is freed"
     assert spoken(replace(grown, fed=10_000_000)) is None
     assert spoken(replace(grown, fed=10_000_000, held=20_000_000)) == "memory is linear in the input"
     assert spoken(replace(grown, fed=10_000_000, held=80_000_000)) is None
