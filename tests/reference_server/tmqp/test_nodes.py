@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.reference_server.tmqp.simulated import WAITS, Line, Server, payloads, produce
 from tests.reference_server.tmqp.test_sockets import greeted, listening, running
+from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.bodies import NodeList
 from wireproof.protocols.tmqp.replies import ServerPing
@@ -119,6 +122,33 @@ def test_a_master_that_does_not_read_is_disconnected(tmp_path: Path) -> None:
     link.dialled.data_received(b"x")
     link.dialled.eof_received()
     assert link.sent == []
+
+
+TURNS = st.lists(st.sampled_from(["the master reads", "it does not", "a pushes", "b pushes", "a asks b"]), max_size=12)
+
+
+@given(TURNS)
+def test_a_master_gets_all_however_it_reads(tmp_path_factory: pytest.TempPathFactory, turns: list[str]) -> None:
+    link = Link(tmp_path_factory.mktemp("link"), "doc")
+    clients = {name: link.slave.client(name) for name in "ab"}
+    for number, turn in enumerate(turns):
+        id_ = b"%d" % number
+        match turn.split():
+            case ["the", *_]:
+                link.dialled.resume_writing()
+            case ["it", *_]:
+                link.dialled.pause_writing()
+            case [name, "pushes"]:
+                clients[name].send(produce(b"x", id=id_))
+            case _:
+                clients["a"].send(SendDirect(id=id_, target=b"b"))
+    link.dialled.resume_writing()
+    sent = [(b"%d" % number, turn[0].encode()) for number, turn in enumerate(turns) if turn[1] == " "]
+    data, at, found = b"".join(link.sent), 0, []
+    while at < len(data):
+        message, at = link.slave.codec.decode_asked(data, at, len(data), FrameContext(len(data)))
+        found.append((message.id, message.source))  # type: ignore[union-attr]
+    assert found == sent
 
 
 def test_a_master_that_speaks_something_else_is_left(tmp_path: Path) -> None:
