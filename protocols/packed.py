@@ -55,7 +55,7 @@ def same_when_read(decode: Decoder, message: Message, data: bytes) -> bool:
 
 
 def _decoder(layout: Layout, byte_order: str) -> Decoder:
-    header, order = header_struct(layout, byte_order), _ORDERS[byte_order]
+    header, order = header_struct(layout, byte_order, lead="B"), _ORDERS[byte_order]
     targets, sizes, bodies, values = list[str](), list[str](), list[str](), list[str]()
     stop = "body"
     for name, kind in layout.fields:
@@ -65,7 +65,7 @@ def _decoder(layout: Layout, byte_order: str) -> Decoder:
                 values.append("0")
                 continue
             case Bits(at, count):
-                values.append(f"buf[at + {at // 8}] >> {8 - at % 8 - count} & {kind.maximum}")
+                values.append(_bits_read(at, count))
                 continue
             case Lines():
                 bodies += _lines_read(name, kind, stop, order)
@@ -83,6 +83,7 @@ def _decoder(layout: Layout, byte_order: str) -> Decoder:
                 values.append(local)
         targets.append(f"{local}, ")
     names = [name for name, _ in layout.fields]
+    targets = [*[f"lead_{place}, " for place in range(len(layout.lead))], *targets]
     arguments = ", ".join(values[names.index(name)] for name in layout.message.__struct_fields__)
     lines = [
         f"body = at + {header.size}",
@@ -92,7 +93,10 @@ def _decoder(layout: Layout, byte_order: str) -> Decoder:
         *bodies,
         f"if {stop} - at > context.limit: raise too_large(at, {stop} - at, context.limit)",
         f"if {stop} > end: return None, {stop} - at",
-        *[f"f_{name} = rows_of(buf[start_{name}:stop_{name}], row_{name})" for name, kind in _lines(layout)],
+        *[
+            f"f_{name} = rows_of(buf[start_{name}:stop_{name}], row_{name}) if stop_{name} > start_{name} else ()"
+            for name, kind in _lines(layout)
+        ],
         f"return cls({arguments}), {stop}",
     ]
     scope: dict[str, Any] = {f"row_{name}": kind.row for name, kind in _lines(layout)}
@@ -100,6 +104,13 @@ def _decoder(layout: Layout, byte_order: str) -> Decoder:
     source = ["def decode(buf, at, end, context):", *[f"    {line}" for line in lines]]
     decoder: Decoder = build("decode", layout.message.__name__, source, **scope)
     return decoder
+
+
+def _bits_read(at: int, count: int) -> str:
+    """Return the expression of the bits that begin at one of the lead and end in the same byte."""
+    lead, shift = f"lead_{at // 8}", 8 - at % 8 - count
+    moved = f"{lead} >> {shift}" if shift else lead
+    return moved if not at % 8 else f"{moved} & {(1 << count) - 1}"
 
 
 def _size_read(local: str, order: str) -> list[str]:
@@ -117,7 +128,7 @@ def _lines_read(name: str, kind: Lines, at: str, order: str) -> list[str]:
     width = kind.count.width
     return [
         f"start_{name} = stop_{name} = {at}",
-        f"if buf[at + {kind.flag // 8}] & {0x80 >> kind.flag % 8}:",
+        f"if lead_{kind.flag // 8} & {0x80 >> kind.flag % 8}:",
         f"    start_{name} = {at} + {width}",
         f"    if start_{name} > end: return None, start_{name} - at",
         f"    stop_{name} = start_{name} + int.from_bytes(buf[{at}:start_{name}], '{order}')",
@@ -130,8 +141,6 @@ def _lines(layout: Layout) -> list[tuple[str, Lines]]:
 
 def _rows_of(block: bytes, row: type[Message]) -> tuple[Message, ...]:
     """Return the rows that the lines of a block are; a line without a name or without a colon is none."""
-    if not block:
-        return ()
     parts = (line.partition(COLON) for line in block.split(END))
     return tuple(row(name, value) for name, colon, value in parts if name and colon)
 
@@ -139,7 +148,8 @@ def _rows_of(block: bytes, row: type[Message]) -> tuple[Message, ...]:
 def _encoder(layout: Layout, byte_order: str) -> Encoder:
     order = _ORDERS[byte_order]
     leads = [[str(byte)] for byte in layout.lead]
-    taken, wrong, packed, bodies, more = list[str](), list[str](), list[str](), list[str](), list[str]()
+    taken, packed, bodies, more = list[str](), list[str](), list[str](), list[str]()
+    flags, wrong = list[str](), list[str]()
     for name, kind in layout.fields:
         local = f"f_{name}"
         match kind:
@@ -147,10 +157,14 @@ def _encoder(layout: Layout, byte_order: str) -> Encoder:
                 continue
             case Bits(at, count):
                 taken.append(f"{local} = m.{name}")
-                wrong.append(f"not 0 <= {local} <= {kind.maximum}")
+                if count == 1:
+                    flags.append(local)
+                else:
+                    wrong.append(f"not 0 <= {local} <= {kind.maximum}")
                 leads[at // 8].append(f"{local} << {8 - at % 8 - count}")
             case Lines(_, count, flag):
-                taken.append(f"{local} = block_of(m.{name}, {count.width}, '{order}', row_{name})")
+                block = f"block_of({local}, {count.width}, '{order}', row_{name})"
+                taken += [f"{local} = m.{name}", f"{local} = nothing if {local} is none else {block}"]
                 leads[flag // 8].append(f"({0x80 >> flag % 8} if {local} else 0)")
                 bodies.append(local)
             case Blob(size):
@@ -159,14 +173,19 @@ def _encoder(layout: Layout, byte_order: str) -> Encoder:
                 bodies.append(local)
                 packed.append(f"len({local})")
                 if isinstance(size, Shortest):
-                    more += [f"head_{name}, more_{name} = shortest(len({local}), '{order}')"]
+                    more += [
+                        f"head_{name}, more_{name} = len({local}), nothing",
+                        f"if head_{name} > 252: head_{name}, more_{name} = shortest(head_{name}, '{order}')",
+                    ]
                     packed[-1] = f"head_{name}"
             case Constant(_, value):
                 packed.append(str(value))
             case _:
                 packed.append(f"m.{name}")
     head = ", ".join([" | ".join(lead) for lead in leads] + packed)
-    after = [f"more_{line.partition(',')[0].removeprefix('head_')}" for line in more]
+    after = [one.replace("head_", "more_") for one in packed if one.startswith("head_")]
+    if flags:
+        wrong.append(f"not 0 <= {' | '.join(flags)} <= 1")
     source = [
         "def encode(m):",
         "    try:",
@@ -178,14 +197,13 @@ def _encoder(layout: Layout, byte_order: str) -> Encoder:
     scope: dict[str, Any] = {f"row_{name}": kind.row for name, kind in _lines(layout)}
     scope |= {"pack": header_struct(layout, byte_order, lead="B").pack, "layout": layout}
     scope |= {"bad_value": bad_value, "struct_error": struct.error}
-    encoder: Encoder = build("encode", layout.message.__name__, source, shortest=_shortest, block_of=_block_of, **scope)
+    scope |= {"shortest": _shortest, "block_of": _block_of, "none": (), "nothing": b""}
+    encoder: Encoder = build("encode", layout.message.__name__, source, **scope)
     return encoder
 
 
 def _shortest(size: int, order: ByteOrder) -> tuple[int, bytes]:
-    """Return the first byte of a size and the bytes after the fixed parts."""
-    if size < 253:
-        return size, b""
+    """Return the first byte of a size beyond 252 and the bytes after the fixed parts."""
     width = Shortest().taken(size) - 1
     return 252 + width.bit_length() - 1, size.to_bytes(width, order)
 
