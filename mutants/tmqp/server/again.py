@@ -143,4 +143,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Messaging.acknowledge", "if channel is None:", "if channel is None and not request.high_priority: return None", "if channel is None:"), profiles=RELEASED),
     mutant("terminates-plainly", "A TERMINATE with flags is ignored.", "TERMINATE-1",
            edit("Handshake.terminate", 'session.finish("the client ends")', 'if not (request.one_delivery or request.high_priority): session.finish("the client ends")')),
+    mutant("clears-high-priority-later", "Of more than a thousand messages of high priority some stay when a queue stops, for a moment.", "STOPPED-2",
+           edit("queue.Queue.clear", "self._high = OrderedDict()", "pass")),
 )  # fmt: skip
