@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -49,6 +49,25 @@ def test_a_mutant_is_killed_for_a_clause_it_breaks(name: str, blamed: str) -> No
 
 def test_the_reference_client_fails_nothing() -> None:
     assert RUN.false_alarms() == []
+
+
+@pytest.mark.parametrize(("times", "alarms"), [(1, 0), (2, 1)])
+def test_what_the_reference_client_fails_is_played_again(
+    times: int, alarms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside six mutants on two busy cores it was not ready in time."""
+    plays: list[list[str]] = []
+
+    async def play(run: ClientMutationRun, cases: Sequence[Case], mutant: None, report: Callable[..., None]) -> None:
+        plays.append([one.id for one in cases])
+        for one in cases:
+            is_late = one is cases[0] and len(plays) <= times
+            report({"case": one.id, "verdict": "fail" if is_late else "pass", "expected": "a", "got": "b"}, None)
+
+    monkeypatch.setattr(ClientMutationRun, "_play", play)
+
+    assert len(RUN.false_alarms()) == alarms
+    assert plays[1] == plays[0][:1]
 
 
 def test_what_conforms_and_what_is_blamed_elsewhere_survives(monkeypatch: pytest.MonkeyPatch) -> None:
