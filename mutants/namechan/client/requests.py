@@ -75,6 +75,8 @@ MUTANTS = (
            first("Client.publish", "if not body: return"), profiles=PUBLISH),
     mutant("publish-arguments-swapped", "Topic and body of a Publish are swapped.", "6",
            edit("Client.publish", "Publish(topic, body)", "Publish(body, topic)"), profiles=PUBLISH),
+    mutant("publishes-to-small-letters", "A topic is published to in small letters.", "6 5",
+           sent("PUBLISH", "topic", "message.topic.lower()"), profiles=PUBLISH),
     mutant("publish-waits", "A Publish waits for an answer.", "6",
            edit("Client.publish", PUBLISHED, "wait = 60.0"), profiles=PUBLISH),
     mutant("wide-ids-wrapped", "An id of more than 64 bits is sent with its low 64 bits.", "7",
