@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import grimp
@@ -13,7 +14,7 @@ from wireproof.reference_server.registry import served_protocols
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE_FILES = ("enums.py", "profiles.py", "states.py", "connection.py")
-LONGEST = 400
+LONGEST, LONGEST_FUNCTION = 400, 50
 PACKAGES = ("protocols", "reference_server", "reference_client", "mutants", "conformance", "fuzz", "spark", "tests")
 
 
@@ -66,6 +67,19 @@ def test_no_source_file_outgrows_its_room() -> None:
         for folder in PACKAGES
         for file in (ROOT / folder).rglob("*.py")
         if (lines := len(file.read_text(encoding="utf-8").splitlines())) > LONGEST
+    }
+
+    assert long == {}
+
+
+def test_no_function_of_the_product_is_longer_than_a_screen() -> None:
+    long = {
+        f"{file.relative_to(ROOT)}: {one.name}": lines
+        for folder in PACKAGES[:-1]
+        for file in (ROOT / folder).rglob("*.py")
+        for one in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (lines := (one.end_lineno or 0) - one.lineno + 1) > LONGEST_FUNCTION
     }
 
     assert long == {}

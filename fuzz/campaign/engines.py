@@ -77,6 +77,7 @@ def fuzz_own_code(
     Raises `OSError` if the corpus cannot be written.
     """
     began, corpus = time.monotonic(), engine_options.corpus / target.name
+    protocol, seed = engine_options.protocol, engine_options.seed
 
     def report(progress: FuzzerProgress) -> None:
         row.seconds, row.executions, row.per_second = time.monotonic() - began, progress.executions, progress.per_second
@@ -85,42 +86,31 @@ def fuzz_own_code(
 
     board.entered(row, "replays its seeds")
     spell = min(max(REPLAY_S, row.share / SEEDS_SHARE), row.share or 1)
-    replayed = replayed_seeds(target, engine_options.protocol, engine_options.seed, seconds=spell)
+    replayed = replayed_seeds(target, protocol, seed, seconds=spell)
     left = time_left(row.share, time.monotonic() - began)
     row.state = "running"
     if replayed.broken is not None:
         result = replayed.broken
     elif coverage_guided.is_available():
-        corpora.seed(corpus, replayed.seeds, seeds_in(left, replayed.per_second), engine_options.seed)
+        corpora.seed(corpus, replayed.seeds, seeds_in(left, replayed.per_second), seed)
         result = coverage_guided.run(
-            target,
-            engine_options.protocol,
-            corpus,
-            seconds=left,
-            executions=engine_options.runs,
-            seed=engine_options.seed,
-            report=report,
+            target, protocol, corpus, seconds=left, executions=engine_options.runs, seed=seed, report=report
         )
     else:
         result = property_based.run(
-            target,
-            engine_options.protocol,
-            seconds=left,
-            executions=engine_options.runs,
-            seed=engine_options.seed,
-            report=report,
+            target, protocol, seconds=left, executions=engine_options.runs, seed=seed, report=report
         )
     report(result.progress)
     if engine_options.minimise and corpus.is_dir():
         board.entered(row, "minimises its corpus")
-        check = partial(target.check, engine_options.protocol)
+        check = partial(target.check, protocol)
         corpora.keep_only(corpus, minimal(corpora.inputs(corpus).values(), check))
         row.corpus = len(corpora.inputs(corpus))
     row.end()
     if not result.found:
         return None
     row.findings += 1
-    return finding_of(target, engine_options.protocol, result, engine_options.seed)
+    return finding_of(target, protocol, result, seed)
 
 
 def fuzz_server(
