@@ -4,11 +4,14 @@ marked.
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from wireproof.conformance.model.actions import Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Trace
+from wireproof.fuzz.live import reduction
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import death
@@ -93,18 +96,22 @@ class ServedPlay(Play):
 
 
 class Stuck(Fragile):
-    """Hangs where another dies, or has less than `needs` seconds; other plays take `answers`. Notes its waits."""
+    """Hangs where another dies, or has less than `needs` seconds; other plays take `answers`, by a clock of its own.
+
+    Notes its waits.
+    """
 
     def __init__(self, answers: float, needs: float = 0.0) -> None:
         super().__init__(b"A", b"Z")
         self.answers, self.needs = answers, needs
+        self.now = 0.0
         self.waits: list[float] = []
 
     def play(self, script: Script, *, patience: float = 1.0, **how: Any) -> Play:
         self.sent = b""
         hangs = super().play(script).death is not None or patience < self.needs
         if not hangs:
-            time.sleep(self.answers)
+            self.now += self.answers
         self.waits.append(patience)
         return (Play if hangs else ServedPlay)(script, Trace(), CONTEXT, patience)
 
@@ -114,8 +121,14 @@ def long_script() -> Script:
     return writing(*filling, b"A", *filling, b"Z", *filling)
 
 
-def test_a_hang_of_a_fast_target_is_reduced_without_long_waits() -> None:
-    live: Any = Stuck(0.001)
+def timed_by(live: Stuck, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return `live`, by whose clock an attribution takes its times: a busy machine changes none of them."""
+    monkeypatch.setattr(reduction, "time", SimpleNamespace(monotonic=lambda: live.now))
+    return live
+
+
+def test_a_hang_of_a_fast_target_is_reduced_without_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = timed_by(Stuck(0.001), monkeypatch)
 
     found = Attribution(live, HANG, seconds=60).of([long_script()])
 
@@ -123,8 +136,8 @@ def test_a_hang_of_a_fast_target_is_reduced_without_long_waits() -> None:
     assert live.waits.count(0.1) > len(live.waits) / 2
 
 
-def test_a_hang_that_brief_tries_only_seem_to_show_is_reduced_with_patience() -> None:
-    live: Any = Stuck(0.001, needs=0.3)
+def test_a_hang_that_brief_tries_only_seem_to_show_is_reduced_with_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    live = timed_by(Stuck(0.001, needs=0.3), monkeypatch)
 
     found = Attribution(live, HANG, seconds=60).of([long_script()])
 
