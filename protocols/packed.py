@@ -17,6 +17,7 @@ size may take more bytes after the fixed parts, and `Lines` are a body that a bi
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 from wireproof.protocols.errors import MalformedFrameError
@@ -186,20 +187,37 @@ def _encoder(layout: Layout, byte_order: str) -> Encoder:
     after = [one.replace("head_", "more_") for one in packed if one.startswith("head_")]
     if flags:
         wrong.append(f"not 0 <= {' | '.join(flags)} <= 1")
-    source = [
+    statements = (*taken, *[f"if {check}: raise ValueError" for check in wrong], *more)
+    source = _encode(statements, " + ".join([f"pack({head})", *after, *bodies]))
+    encoder: Encoder = build("encode", layout.message.__name__, source, **_encoder_scope(layout, byte_order))
+    return encoder
+
+
+def _encode(statements: Iterable[str], result: str) -> list[str]:
+    """Return the source of an encoder that runs these statements and returns `result`."""
+    return [
         "def encode(m):",
         "    try:",
-        *[f"        {line}" for line in (*taken, *[f"if {check}: raise ValueError" for check in wrong], *more)],
-        f"        return {' + '.join([f'pack({head})', *after, *bodies])}",
+        *[f"        {line}" for line in statements],
+        f"        return {result}",
         "    except (struct_error, ValueError, TypeError, AttributeError, OverflowError):",
         "        raise bad_value(m, layout) from None",
     ]
-    scope: dict[str, Any] = {f"row_{name}": kind.row for name, kind in _lines(layout)}
-    scope |= {"pack": header_struct(layout, byte_order, lead="B").pack, "layout": layout}
-    scope |= {"bad_value": bad_value, "struct_error": struct.error}
-    scope |= {"shortest": _shortest, "block_of": _block_of, "none": (), "nothing": b""}
-    encoder: Encoder = build("encode", layout.message.__name__, source, **scope)
-    return encoder
+
+
+def _encoder_scope(layout: Layout, byte_order: str) -> dict[str, Any]:
+    """Return the names that the source of an encoder uses."""
+    return {
+        **{f"row_{name}": kind.row for name, kind in _lines(layout)},
+        "pack": header_struct(layout, byte_order, lead="B").pack,
+        "layout": layout,
+        "bad_value": bad_value,
+        "struct_error": struct.error,
+        "shortest": _shortest,
+        "block_of": _block_of,
+        "none": (),
+        "nothing": b"",
+    }
 
 
 def _shortest(size: int, order: ByteOrder) -> tuple[int, bytes]:
