@@ -6,6 +6,7 @@ vectors hold bytes and fields side by side.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ __all__ = ["check_recorded_frames"]
 
 INVARIANT = "recorded frames are read as recorded"
 PLAIN = "plain values are read as written"
+WRONG_VALUES: tuple[object, ...] = (None, 7, "", "no value", "1e400", [], [7], {}, {"hex": "0"}, {"hex": 7})
+"""What a driver may be given where a field has another value."""
 INNER = "inner"
 
 
@@ -69,7 +72,10 @@ def _check(name: str, profile: str, variant: str, frame: JsonObject) -> None:
 
 
 def _check_plain(plain: Plain, request: Request, where: str) -> None:
-    """Write a request as drivers of SDKs get it, and read it again. Raises `InvariantError`."""
+    """Write a request as drivers of SDKs get it, and read it again, also with wrong values, which are refused by name.
+
+    Raises `InvariantError`.
+    """
     operation = next((name for name, one in plain.operations.items() if one is type(request)), None)
     if operation is None or len(plain.parts(operation)) > 1:
         return
@@ -81,6 +87,13 @@ def _check_plain(plain: Plain, request: Request, where: str) -> None:
         read = error
     if read != wanted:
         raise InvariantError(PLAIN, f"{where}: {written}, read as {read}"[:400], request.NAME)
+    for wrong in WRONG_VALUES:
+        for name in written:
+            with suppress(PlainError):
+                plain.values(operation, {**written, name: wrong})
+        for name in plain.protocol.sdk.connect_fields:
+            with suppress(PlainError):
+                plain.connect_values({name: wrong})
 
 
 def _message(codec: CodecInterface, recorded: JsonObject) -> Message | None:

@@ -19,7 +19,7 @@ from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.state_machine import Preset, run
 from wireproof.fuzz.step_failure import Setting
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, RequestStep
-from wireproof.protocols import json_bodies
+from wireproof.protocols import json_bodies, plain
 from wireproof.protocols.plain import Plain
 
 
@@ -97,3 +97,11 @@ def test_the_machine_follows_connections_of_several_links() -> None:
     wrong = Setting(FuzzContext(*made), lambda: InProcess(*made, mutant="subscribe-forgets-the-others"), shrink_s=0)
     assert run(wrong, Preset(300, 20, derandomized=False)) is not None
     assert right.asked > 20
+
+
+def test_a_wrong_plain_value_that_is_refused_by_no_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only right values were read."""
+    plant(monkeypatch, plain, "_given", "str) and SECONDS", "str) or SECONDS")
+
+    with pytest.raises(InvariantError, match="only named errors: TypeError"):
+        check_recorded_frames("namechan")
