@@ -75,5 +75,5 @@ def test_without_hypothesis_the_extra_is_named(module: str, monkeypatch: pytest.
     monkeypatch.delitem(sys.modules, "wireproof.fuzz.strategies")
     monkeypatch.delitem(sys.modules, "wireproof.fuzz.state_machine")
 
-    with pytest.raises(ImportError, match=r"Hypothesis is not installed: install wireproof\[fuzz\]"):
+    with pytest.raises(ImportError, match=r"Hypothesis is not installed: python -m pip install 'wireproof\[fuzz\]'"):
         importlib.import_module(module)

@@ -20,7 +20,14 @@ PLACES = [
 ]
 STATES = {
     "psrt": ("bye/nothing-behind-it", "starttls/"),
-    "tmqp": ("operation/released-number", "ping/any-flags", "ping/what-it-holds", "ping/any-second-byte"),
+    "tmqp": (
+        "operation/released-number",
+        "ping/any-flags",
+        "ping/what-it-holds",
+        "ping/any-second-byte",
+        "ping/with-parts",
+        "ping/bytes.09",
+    ),
 }
 """What the state of a connection decides, or another reading of the same bytes: docs/dissectors.md names it."""
 Chunks = list[tuple[str, bytes]]
