@@ -101,7 +101,10 @@ def test_a_server_by_another_hand_agrees(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_wrong_server_is_named(mutant: str, number: int, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result, _ = played(server=mutant_server(mutant), only=REPLAY, monkeypatch=monkeypatch)
 
-    assert {side for _, side, _ in broke(result)} == {Side.SERVER}
+    assert {side for _, side, _ in broke(result)} == {Side.SERVER}, (
+        result.note,
+        [one.untested for one in result.played],
+    )
     assert broke(result)[0][0] == f"{REPLAY}/{number:02}-{operation}"
 
 
