@@ -2,9 +2,9 @@
 
 Some faults show only where nothing else is asked meanwhile: an answer that is kept until another request comes, a
 message, an end or a time-out that is seen to with the next bytes of anybody. So of each clause the plainest case is
-played while nothing else is under way, then the next plainest, as long as the time goes that is meant for it: half of
-it for cases that let no time pass, half for those that do. The choice is a pure function of the cases and of how far
-the target is, so two runs choose alike.
+played while nothing else is under way, then the next plainest, as long as the time goes that is meant for it: ASKED
+seconds for cases that let no time pass, WAITED for those that do. The choice is a pure function of the cases and of how
+far the target is, so two runs choose alike.
 """
 
 from __future__ import annotations
