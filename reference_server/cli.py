@@ -20,7 +20,7 @@ from wireproof.reference_server.service import Limits
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from wireproof.protocols.registry import Protocol
     from wireproof.reference_server.clock import Clock
@@ -276,9 +276,15 @@ def _run(make: Callable[[Clock], Service], endpoints: Endpoints, limits: Limits,
 
     with asyncio.Runner(loop_factory=_loop_factory(choice)) as runner:
         try:
-            runner.run(serve(make, endpoints, limits, ready=lambda address: print(f"listening {address}", flush=True)))
+            runner.run(serve(make, endpoints, limits, ready=_print_addresses))
         except (BindError, CertificateError) as error:
             _fail(1, str(error))
+
+
+def _print_addresses(addresses: Sequence[str]) -> None:
+    """Print a line for each, all in one write: who has read the first can read the others."""
+    sys.stdout.write("".join(f"listening {one}\n" for one in addresses))
+    sys.stdout.flush()
 
 
 def _loop_factory(choice: str) -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -11,7 +11,7 @@ import signal
 import socket
 import ssl
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +56,12 @@ class Endpoints:
 
 
 async def serve(
-    make_service: Callable[[Clock], Service], endpoints: Endpoints, limits: Limits, ready: Callable[[str], object]
+    make_service: Callable[[Clock], Service],
+    endpoints: Endpoints,
+    limits: Limits,
+    ready: Callable[[Sequence[str]], object],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; call `ready` with each address once all of them listen.
+    """Serve until SIGTERM or SIGINT; call `ready` with the addresses once all of them listen.
 
     SIGHUP makes the server read its certificate and the service's files again. Raises BindError if an address cannot
     be used, and CertificateError if the certificate cannot.
@@ -81,8 +84,7 @@ async def serve(
         if endpoints.unix is not None:
             addresses.append(await _listen_unix(endpoints.unix, connections, listening))
         addresses += [await _listen_beside(one, endpoints, connections, listening) for one in service.listeners.items()]
-        for address in addresses:
-            ready(address)
+        ready(addresses)
         for host, port in service.dials:
             dialling = asyncio.create_task(_dial(host, port, connections))
             listening.callback(dialling.cancel)

@@ -53,7 +53,7 @@ class ServerParticipant:
         """
         given, printed = dict(self.listeners), dict[str, str]()
         if process is not None:
-            given, printed = {name: process.filled(text) for name, text in given.items()}, process.listeners
+            given, printed = {name: process.filled(text) for name, text in given.items()}, process.announced_listeners()
         return {name: parse_address(text) for name, text in {**printed, **given}.items()}
 
     def process(self) -> ServerProcess | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import uvloop
@@ -28,7 +28,6 @@ def served(
 ) -> list[str]:
     """Serve until `play`, given the addresses, is done in its thread; return the addresses, raise what it raised."""
     addresses: list[str] = []
-    expected = 1 + endpoints.udp + (endpoints.unix is not None)
 
     async def go() -> None:
         loop = asyncio.get_running_loop()
@@ -37,11 +36,10 @@ def served(
         def stop(future: Any) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
-        def ready(address: str) -> None:
-            addresses.append(address)
-            if len(addresses) == expected:
-                playing.append(loop.run_in_executor(None, play, addresses))
-                playing[0].add_done_callback(stop)
+        def ready(listening: Sequence[str]) -> None:
+            addresses.extend(listening)
+            playing.append(loop.run_in_executor(None, play, addresses))
+            playing[0].add_done_callback(stop)
 
         await serve(make, endpoints, limits or Limits(), ready)
         await playing[0]

@@ -27,6 +27,8 @@ PORTS = range(10_000, 32_768)
 LOCAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 TRIES = 3
 """Starts on another port while the one chosen is in use after all."""
+PRINTING = 0.5
+"""Seconds for what a server prints after it takes connections."""
 LAST_WORDS = 20
 SHELL_SIGNAL = 128
 """A shell ends with this and the signal's number when its command died of it."""
@@ -210,6 +212,17 @@ class ServerProcess:
     def listeners(self) -> dict[str, str]:
         """Name -> address of the listeners beside the usual one that it printed, as `listening NAME ADDRESS`."""
         return self._log.listeners()
+
+    def announced_listeners(self) -> dict[str, str]:
+        """Return `listeners` once they can be known: a server takes connections before it prints where.
+
+        Its first line `listening ADDRESS` is waited for, at most `PRINTING` seconds: it may print none. All such lines
+        are expected in one write.
+        """
+        until = time.monotonic() + PRINTING
+        while self._log.ready_address() is None and self.death() is None and time.monotonic() < until:
+            time.sleep(POLL)
+        return self.listeners
 
     def kill(self) -> None:
         """Kill it and everything it started with SIGKILL: it gets no chance to write anything."""

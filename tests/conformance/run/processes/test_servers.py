@@ -54,6 +54,12 @@ def test_a_server_that_is_given_its_port_need_say_nothing() -> None:
         assert server.death() is None
 
 
+def test_listeners_are_read_though_they_are_printed_after_connections_are_taken() -> None:
+    prints = "time.sleep(0.1); print('listening tcp://127.0.0.1:1\\nlistening hook unix:///hook', flush=True); "
+    with started(LISTENS + prints + STAYS, "{port}") as server:
+        assert server.announced_listeners() == {"hook": "unix:///hook"}
+
+
 def test_host_and_port_are_filled_in_inside_words() -> None:
     assert parse_command("srv --bind {host}:{port} -x '{a b}'").at(7) == ["srv", "--bind", "127.0.0.1:7", "-x", "{a b}"]
 
