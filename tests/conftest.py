@@ -24,7 +24,7 @@ settings.register_profile(
 settings.register_profile("deep", deadline=None, max_examples=2000, suppress_health_check=QUIET)
 settings.load_profile("ci")
 
-FIRST = (SPARK, GATES)
+FIRST = (SPARK, "tests/docs/test_tutorial.py", GATES)
 """What runs longest is begun first: the other files fill the time of the other processes meanwhile."""
 
 
