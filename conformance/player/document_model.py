@@ -109,8 +109,10 @@ class DocumentJudge:
             return None
         request, since = self._unanswered[connection].pop(0)
         found = self.model.answered(connection, request, message, Window(since, at))
+        if found is None:
+            return None
         words = f"{connection}: {describe(request)} -> {describe(message)}"
-        return found and replace(found, detail=f"{found.detail}: {words}"[:LONGEST])
+        return replace(found, detail=f"{found.detail}: {words}"[:LONGEST])
 
     def due(self, connection: str) -> str | None:
         """Return a description of the first push that must still come there; None if there is none."""

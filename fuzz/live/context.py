@@ -21,7 +21,7 @@ from wireproof.fuzz.live.token_substitution import SHORTEST, TokenSubstitution, 
 from wireproof.fuzz.script import Script, ScriptStep
 from wireproof.fuzz.seeds import by_state, conversations, exchanges
 from wireproof.fuzz.state_paths import examples
-from wireproof.protocols import LocalProtocolError, Message, Request, Role, protocol
+from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError, Request, Role, protocol
 from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.fields import Atom, Blob, Kind, Nested, Raw, Rest, Split, Terminated, UInt
 from wireproof.reference_server.model import Model
@@ -298,9 +298,16 @@ class FuzzContext:
 
     def requests(self, data: bytes) -> tuple[list[Request], bool]:
         """Return the requests at the beginning of `data`, and whether `data` holds nothing else."""
-        dissection = self.dissection()
-        dissection.feed(Role.CLIENT, data)
-        return dissection.requests, dissection.of_client.is_whole
+        reader = self.symbols.protocol.link.server(self.symbols.codec)
+        found: list[Request] = []
+        if data:
+            reader.receive_data(data)
+        try:
+            while isinstance(one := reader.next_event(), Request):
+                found.append(one)
+        except RemoteProtocolError:
+            return found, False
+        return found, reader.received == len(data)
 
     def encode(self, request: Request) -> bytes:
         """Return the bytes of a request. Raises `LocalProtocolError` if it cannot be encoded."""

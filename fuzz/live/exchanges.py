@@ -31,8 +31,10 @@ class PlayedConnection:
     link_name: str = ""
     sent: bytearray = field(default_factory=bytearray)
     received: bytearray = field(default_factory=bytearray)
-    ended: Kind | None = None
-    """How it ended: by the target, or by the script (HALF_CLOSED, CLOSED)."""
+    ends: list[Kind] = field(default_factory=list)
+    """How it ended: by the target (`BY_TARGET`), by the script (HALF_CLOSED, CLOSED), or by both."""
+    is_given_up: bool = False
+    """Whether nothing came in time, although something was due."""
     lost: bool = False
     """Whether a write was not sent completely, or not all was read: how much arrived, or came, is unknown."""
     last: Kind | None = None
@@ -57,10 +59,25 @@ class PlayedConnection:
         elif event.kind is Kind.SECURED:
             self._chunks.append((None, b""))
         elif event.kind in BY_TARGET or event.kind in (Kind.HALF_CLOSED, Kind.CLOSED):
-            self.ended = self.ended or event.kind
+            self.ends.append(event.kind)
         elif event.kind is Kind.SILENT:
             self.lost = self.lost or bool(event.data)
             self.last = event.kind
+
+    @property
+    def ended(self) -> Kind | None:
+        """How it ended first; None if it is open."""
+        return self.ends[0] if self.ends else None
+
+    @property
+    def is_ended_by_target(self) -> bool:
+        """Whether the target ended it, be it after a half close."""
+        return not BY_TARGET.isdisjoint(self.ends)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can come any more: the target ended it, or the script closed it."""
+        return self.is_ended_by_target or Kind.CLOSED in self.ends
 
     @cached_property
     def link(self) -> Link:

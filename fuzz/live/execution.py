@@ -29,7 +29,7 @@ SHORTER = 0.25
 """The share of its patience that a play waits once more, on a connection where nothing came."""
 GLANCE = 0.0003
 """Seconds to wait for what need not come: a push, the end of the connection."""
-MOST_READS = 64
+MOST_READS = 16
 """Reads of what is left on a connection at the end of a play: a target may never cease to write."""
 PROBES = frozenset({PROBE, DATAGRAM_PROBE})
 
@@ -84,10 +84,10 @@ def _settle(trace: FollowedTrace, patience: float) -> ActionGenerator[None]:
     """Read until the model of the server says that nothing is due, if it follows; note what does not come in time."""
     if (followed := trace.follower) is None:
         return
-    while (name := followed.awaited()) is not None:
-        answer = yield from _do(trace, Read(name, patience), name)
+    while (line := followed.awaited()) is not None:
+        answer = yield from _do(trace, Read(line.name, patience), line.name)
         if answer.kind is Kind.SILENT:
-            followed.missed(name)
+            followed.missed(line)
     followed.settled()
 
 
@@ -131,7 +131,7 @@ def _wait_for_due(
     if not in_order or (line.ended is not Kind.HALF_CLOSED and not line.valid):
         patience = min(patience, SHORT)  # no oracle requires these replies
     began = trace[-1].at_us if trace else 0
-    has_waited = trace.follower is not None and line.name in trace.follower.given_up
+    has_waited = line.is_given_up
     while line.due > 0:
         answer = yield from _do(trace, Read(line.name, patience * (SHORTER if has_waited else 1)), line.name)
         if answer.kind is not Kind.RECEIVED:
@@ -151,7 +151,7 @@ def _wait_for_due(
         if asked.kind is Kind.SENT:  # it has waited before, and who serves answers this at once
             yield from _do(trace, Read(line.name, patience * SHORTER), line.name)
         if trace.follower is not None:
-            trace.follower.missed(line.name)
+            trace.follower.missed(line)
 
 
 def sync_request_of(line: PlayedConnection) -> Request | None:

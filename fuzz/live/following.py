@@ -86,8 +86,6 @@ class Follower:
     """Whether the model is that of a server in its default configuration."""
     has_stopped: bool = False
     """Whether nothing more is asked of the model: only what was due is waited for."""
-    given_up: set[str] = field(default_factory=set)
-    """Connections on which nothing came in time, although something was due, and those that the script has closed."""
     found: tuple[str, Disagreement] | None = None
     """What the model does not allow, and the oracle that says so."""
     _open: dict[str, PlayedConnection] = field(default_factory=dict)
@@ -101,14 +99,12 @@ class Follower:
     def __post_init__(self) -> None:
         model: Any = self.judge.model
         self._knows_others = isinstance(model, SharedModel)
-        if isinstance(model, SharedModel):
+        if self._knows_others:
             model.shares(is_marked)
 
     def see(self, event: TraceEvent, line: PlayedConnection | None) -> None:
         """Follow the next event of a trace, on that connection."""
         self._now = event.at_us * 1000
-        if event.kind is Kind.CLOSED:
-            self.given_up.add(event.connection)
         if self.found is not None or (self.has_stopped and event.kind is not Kind.RECEIVED):
             return
         if line is None or event.kind is Kind.WAITED:
@@ -140,25 +136,24 @@ class Follower:
     def _opened(self, line: PlayedConnection, event: TraceEvent) -> None:
         port = int(event.data) if event.data.isdigit() else None
         self._open[line.name] = line
-        self.given_up.discard(line.name)
         self._requests[line.name] = self._messages[line.name] = 0
         self.judge.connected(line.name, port, Window(self._now, self._now), event.link)
 
-    def awaited(self) -> str | None:
+    def awaited(self) -> PlayedConnection | None:
         """Return a connection on which something is due: an answer first, since it says what must be pushed to whom.
 
         Once the model has stopped, what was due before is; nothing is once something was found, as no more is followed,
-        or where the target ended the connection.
+        or where the connection is over.
         """
         if self.found is not None:
             return None
-        still_open = [name for name, line in self._open.items() if line.ended not in BY_TARGET]
+        still_open = [line for line in self._open.values() if not line.is_over]
         if self.has_stopped:
             self._take_early()
             left = () if self.judge.expects_answers else still_open
-            return next((name for name in left if name not in self.given_up and self._is_pushed_to(name)), None)
-        answers = (name for name in still_open if self.judge.unanswered(name) is not None)
-        return next(answers, None) or next((name for name in still_open if self._is_due(name)), None)
+            return next((line for line in left if not line.is_given_up and self._is_pushed_to(line.name)), None)
+        answers = (line for line in still_open if self.judge.unanswered(line.name) is not None)
+        return next(answers, None) or next((line for line in still_open if self._is_due(line.name)), None)
 
     def _is_due(self, name: str) -> bool:
         return self.judge.unanswered(name) is not None or self.judge.due(name) is not None
@@ -168,13 +163,15 @@ class Follower:
         is_expected = self.judge.expects_answers and self.judge.due(name) is not None
         return is_expected or self.judge.unanswered(name) is not None
 
-    def missed(self, name: str) -> None:
+    def missed(self, line: PlayedConnection) -> None:
         """Take that nothing came in time on a connection where something is due; other oracles judge answers."""
-        self.given_up.add(name)
-        if self.found is None and name in self._open and self.judge.unanswered(name) is None:
-            self._miss(name)
-        self.has_stopped |= name in self._open and self._is_due(name)
-        unanswered = self.judge.unanswered(name) if name in self._open else None
+        line.is_given_up = True
+        if self._open.get(line.name) is not line:
+            return
+        unanswered = self.judge.unanswered(line.name)
+        if self.found is None and unanswered is None:
+            self._miss(line.name)
+        self.has_stopped |= self._is_due(line.name)
         if unanswered is not None and unanswered.NAME in self.context.optional:
             self.context.left_open.add(unanswered.NAME)
 

@@ -170,10 +170,12 @@ def broken(play: Play) -> Suspicion | None:
     """
     if play.death is not None:
         return None
-    if all(line.clear or line.asks_what_is_optional for line in lines(play.trace, play.context)):
+    suspects = {one.name for one in lines(play.trace, play.context) if _cannot_be_read(one)}
+    if not suspects:
         return None  # the monitor, which is slower, would find nothing
     symbols = play.context.symbols
-    report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
+    events = (event for event in play.trace if event.connection in suspects)
+    report = monitored(events, symbols.protocol, symbols.profile, symbols.variant)
     unsure = {line.name for line in play.lines if line.turns_to_tls or line.asks_what_is_optional}
     unsure |= {line.name for line in play.lines if line.unfinished >= LARGE or line.may_be_misread}
     wrong = [one.violation for one in report.connections if one.violation and one.connection not in unsure]
@@ -183,6 +185,12 @@ def broken(play: Play) -> Suspicion | None:
     first = min(found, key=lambda one: one.order())
     detail = f"on connection {first.connection}, byte {first.offset} of what came: {first.detail}"
     return Suspicion("replies are well formed", detail, f"{first.error}: {normalised(first.detail)}", first.clause)
+
+
+def _cannot_be_read(line: PlayedConnection) -> bool:
+    """Return whether what came cannot be read to its end: it is wrong, or the target ended it within a message."""
+    is_cut = line.is_ended_by_target and not line.clear
+    return (is_cut or line.broken is not None) and not line.asks_what_is_optional
 
 
 def _is_allowed(play: Play, clause: str | None) -> bool:

@@ -376,10 +376,10 @@ class Records:
         self._rules.at = at
         sums = {"keys": [0, 0], "counters": [0, 0], "buffers": [0, 0]}
         for key in list(self._states):
-            kinds = [self._kind(state) if state else "nothing" for state in self._seen(key)]
+            kinds = {self._kind(state) if state else "nothing" for state in self._seen(key)}
             for count, names in (("counters", {"counter"}), ("buffers", {"buffer"}), ("keys", {"counter", "buffer"})):
-                sums[count][0] += all(kind in names for kind in kinds)
-                sums[count][1] += any(kind in names for kind in kinds)
+                sums[count][0] += kinds <= names
+                sums[count][1] += not kinds.isdisjoint(names)
         return {field: (least, most) for field, (least, most) in sums.items()}
 
     def has_expired(self, at: Window) -> bool:

@@ -167,8 +167,9 @@ def test_a_server_that_never_answers_such_a_request_is_asked_once() -> None:
     context, follows, trace = followed()
     trace.append(TraceEvent(0, "a", Kind.OPENED))
     trace.append(TraceEvent(0, "a", Kind.SENT, context.encode(Event(b"c", context.encode(Whoami())))))
-    assert follows.awaited() == "a"
-    follows.missed("a")
+    awaited = follows.awaited()
+    assert awaited is trace.now["a"]
+    follows.missed(awaited)
 
     assert follows.has_stopped
     assert context.left_open == {"EVENT"}
@@ -203,7 +204,7 @@ def stopped_with_a_push_due() -> tuple[FuzzContext, Follower, FollowedTrace]:
     trace.append(TraceEvent(0, "p", Kind.SENT, context.encode(Event(b"c", b""))))
     trace.append(TraceEvent(0, "p", Kind.RECEIVED, b"\0"))
     assert follows.has_stopped
-    assert follows.awaited() == "a"
+    assert follows.awaited() is trace.now["a"]
     return context, follows, trace
 
 
@@ -224,6 +225,17 @@ def test_nothing_is_read_on_a_connection_that_ended_after_the_model_stopped(ends
         trace.append(TraceEvent(0, "a", kind))
 
     assert follows.awaited() is None
+
+
+def test_a_name_that_is_opened_again_after_the_model_stopped_is_waited_for_as_any_other() -> None:
+    """It was waited for a quarter as long, as the connection that had its name before was closed."""
+    begun = (Open("a"), *asked(THROTTR, "a", Whoami()), Open("b"), *asked(THROTTR, "b", Subscribe(CHANNEL)))
+    again = (Shut("a", "close"), Open("a"), *asked(THROTTR, "a", Publish(CHANNEL, b"~00000003~")))
+    script = (*begun, Open("p"), Write("p", b"\xff"), *again)
+    play = simulated(THROTTR, with_fresh_canaries(script), "publish-unanswered")
+
+    waited = [one.at_us for one in play.trace if one.connection == "a" and one.kind is Kind.SILENT]
+    assert waited[0] >= play.patience * 10**6
 
 
 def test_nothing_is_awaited_on_a_connection_that_ended_after_something_was_found() -> None:

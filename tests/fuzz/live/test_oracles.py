@@ -88,6 +88,27 @@ def test_what_is_no_reply_is_noticed_with_its_clause() -> None:
     assert found.clause is not None
 
 
+@pytest.mark.parametrize(
+    ("ends", "oracle"),
+    [
+        ((), None),
+        ((Kind.ENDED,), "replies are well formed"),
+        ((Kind.HALF_CLOSED, Kind.ENDED), "replies are well formed"),
+        ((Kind.CLOSED,), None),
+    ],
+)
+def test_a_reply_that_is_cut_short_is_noticed_where_the_target_ended_the_connection(
+    ends: tuple[Kind, ...], oracle: str | None
+) -> None:
+    play = altered(played(CONTEXT, with_fresh_canaries(VALID)), Kind.RECEIVED, b"\1\1\7\0\4\x1e\0\0", b"\1\1\7\0")
+    at = next(at for at, event in enumerate(play.trace) if event.connection == "~probe")
+    came = [event for event in play.trace[:at] if event.kind is not Kind.CLOSED]
+    kept = [*came[:5], *(TraceEvent(0, "a", kind) for kind in ends), *play.trace[at:]]
+
+    found = [one.oracle for one in judged(replace(play, trace=type(play.trace)(kept)))]
+    assert found[:1] == ([oracle] if oracle else [])
+
+
 def test_bytes_of_others_in_a_reply_are_noticed() -> None:
     play = played(CONTEXT, with_fresh_canaries(script(Set(4, 30, KEY, KEY + b"mine"), Get(KEY))))
     (own,) = canaries_in(bytes(play.lines[0].sent))
