@@ -28,7 +28,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("is_channel_name", "byte in FORBIDDEN", 'byte in b" @*"'), profiles=("doc",)),
     mutant("channel-name-with-at", "A channel name may hold an @.", "CREATE_CHANNEL-5",
            edit("is_channel_name", "byte in FORBIDDEN", 'byte in b" ;*"'), profiles=("doc",)),
-    mutant("channel-options-ignored", "Options of a channel are ignored.", "CREATE_CHANNEL-6 CREATE_QUEUE-6 JOIN-4",
+    mutant("channel-options-ignored", "Options of a channel are ignored.", "CREATE_CHANNEL-6 CREATE_QUEUE-6 CREATE_QUEUE-9 JOIN-4 LEAVE-3",
            edit("Operations.create_channel", "self._channels.create(request.target, settings)",
                 "self._channels.create(request.target, state.settings)"), profiles=("doc",)),
     mutant("join-counts-twice", "A client that joins twice is two members.", "CHANNEL_INFO-3 JOIN-2 CHANNEL_INFO-1",

@@ -52,7 +52,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("push-to-one", "PUSH sends to one member.", "PUSH-1 MESSAGE-3 QUEUE_INFO-5",
            edit("queue.Queue._receivers", "members = self.channel.members", "members = self.channel.members",
                 "if self.settings.status is QueueStatus.PUSH: return list(members)[:1]")),
-    mutant("push-sends-again", "What was sent is sent to who joins later.", "PUSH-2",
+    mutant("push-sends-again", "What was sent is sent to who joins later.", "PUSH-2 ROUND_ROBIN-2 BROADCAST-2 ACKNOWLEDGE-3 PULL-15",
            first("Channel.join", "for queue in self.queues.values():",
                  "    for message in vars(self).get('kept', {}).get(queue.number, ()): client.push(queue._state.codec.encode(message.delivered(first=True)))"),
            first("queue.Queue.send", "if receivers: vars(self.channel).setdefault('kept', {}).setdefault(self.number, []).append(message)")),

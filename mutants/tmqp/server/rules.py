@@ -36,7 +36,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     flipped("reads_queue_id_header", "Queues to delete or describe are named by their payload.",
             "DELETE_QUEUE-1 QUEUE_INFO-1 QUEUE_INFO-4 UPDATE_QUEUE-3 PULL-13"),
     flipped("filters_by_target", "The filter of channels is a header.", "LIST_CHANNELS-2"),
-    flipped("has_limits", "Limits in options do not count.", "LIMIT-1 JOIN-4 CREATE_CHANNEL-6 QUEUE_INFO-4 CREATE_QUEUE-6"),
+    flipped("has_limits", "Limits in options do not count.", "LIMIT-1 JOIN-4 CREATE_CHANNEL-6 QUEUE_INFO-4 CREATE_QUEUE-6 LEAVE-3"),
     flipped("reports_options_of_queue", "The options reported of a queue are its channel's.", "QUEUE_INFO-4 UPDATE_QUEUE-3"),
     flipped("refuses_by_acknowledgement", "A refused push is answered by a response, whatever was asked for.", "PRODUCE-5"),
     flipped("acknowledges_when_asked", "Every push with an id is acknowledged.", "PRODUCE-7"),

@@ -21,6 +21,8 @@ from wireproof.protocols.tmqp.requests import (
 )
 from wireproof.reference_server.tmqp.oracle.differing import (
     DESTROYED,
+    MARKED,
+    OTHER_CASE,
     clause_of_field,
     clause_of_refusal,
     clause_of_removed,
@@ -28,7 +30,15 @@ from wireproof.reference_server.tmqp.oracle.differing import (
 from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
 from wireproof.reference_server.tmqp.oracle.world import Line, ModelQueue, World
 
-__all__ = ["asked_clause", "broken_clause", "is_altered_from", "is_no_member", "is_refused", "missing_clause"]
+__all__ = [
+    "asked_clause",
+    "broken_clause",
+    "is_altered_from",
+    "is_no_member",
+    "is_refused",
+    "missing_clause",
+    "shown_by",
+]
 
 IDENTITY = {"MESSAGE": ("id", "payload"), "NOTIFICATION": ("source",), "DIRECT": ("id", "payload")}
 """Message -> the fields by which it is known which one it is: it is another one where all of them differ."""
@@ -59,6 +69,11 @@ OPERATION = "TMQP-RESPONSE-4"
 BOTH = "TMQP-RESPONSE-7"
 SERVERS_OWN = "TMQP-CONFIRMATION-1"
 """Of an acknowledgement of the server: it has no source."""
+SERVERS = (SERVERS_OWN, "TMQP-CONFIRMATION-2")
+INHERITED = "TMQP-CREATE_QUEUE-9"
+GIVEN = (INHERITED, "TMQP-UPDATE_QUEUE-1")
+"""Clauses by which a queue has the options that it was given, or its channel was."""
+ACKNOWLEDGING = ("after-received", "after-sent")
 SILENT = {
     QueueStatus.PULL: "TMQP-PULL-1",
     QueueStatus.PAUSED: "TMQP-PAUSED-1",
@@ -74,6 +89,8 @@ def broken_clause(world: World, line: Line, message: Message) -> str | None:
     It is compared with what is most like it of all that must come: in the wrong order, with one wrong field. What is
     like nothing is forbidden by something.
     """
+    if again := _of_sent(world, line, message):
+        return again
     found: list[tuple[int, str]] = []
     certain = [one for one in line.due if one.is_certain]
     for one in certain:
@@ -96,6 +113,8 @@ def broken_clause(world: World, line: Line, message: Message) -> str | None:
 
 def missing_clause(world: World, line: Line, one: Expected) -> str:
     """Return the clause that is broken where a message does not come that must."""
+    if rested := _rested(world, one):
+        return rested
     shape, wanted = one.shapes[0], one.shapes[0].fields.get("id")
     request = line.requests.get(wanted) if isinstance(wanted, bytes) and shape.kind is Response else None
     code = shape.fields.get("content_type")
@@ -107,6 +126,24 @@ def missing_clause(world: World, line: Line, one: Expected) -> str:
         return one.clause
     is_open = any(other.clause == OPERATION and _has_id(other.shapes[0], request.id) for other in line.due)
     return BOTH if request.pending_response and request.pending_ack and not is_open else one.clause
+
+
+def shown_by(world: World, line: Line, one: Expected, message: Message) -> set[str]:
+    """Return the clauses that a message shows to hold which came as it was expected."""
+    if isinstance(message, Response):
+        request = line.requests.get(message.id)
+        named = request if isinstance(request, OPERATIONS) and message.content_type == ResultCode.OK else None
+        return {OTHER_CASE} if named is not None and _is_other_case(world, named.target) else set()
+    if isinstance(message, Confirmation) and isinstance(one.queue, ModelQueue):
+        known, delivery = one.queue.mistaken, one.queue.delivery
+        one.queue.mistaken = [each for each in known if each[0]["MessageDeliveryHandler"] == delivery]
+    if not isinstance(message, QueueMessage):
+        return set()
+    asked = [each.line.requests.get(message.id) for each in world.clients]
+    is_marked = message.one_delivery and not any(each is not None and each.one_delivery for each in asked)
+    case = OTHER_CASE if _is_other_case(world, message.target) else ""
+    inherits = INHERITED if isinstance(one.queue, ModelQueue) and _inherited(world, one.queue) else ""
+    return {one.by, MARKED if is_marked else "", case, inherits} - {""}
 
 
 def asked_clause(request: RequestFrame, takes_options: bool) -> str:
@@ -154,6 +191,56 @@ def _has_id(shape: Shape, id_: bytes) -> bool:
     return id_ == (wanted.value if isinstance(wanted, Made) else wanted)
 
 
+def _is_other_case(world: World, name: bytes) -> bool:
+    """Say whether a channel has that name in letters in which nobody has created it."""
+    return world.channel(name) is not None and name not in world.spelled
+
+
+def _inherited(world: World, queue: ModelQueue) -> str:
+    """Return the clause by which a queue has the state of its channel; nothing where it has its own, or any would."""
+    is_other = queue.status != world.defaults["Status"] and queue.status == queue.channel.options.get("Status")
+    known = [clause for options, clause in queue.mistaken if options["Status"] == world.defaults["Status"]]
+    return INHERITED if is_other and INHERITED in known else ""
+
+
+def _rested(world: World, one: Expected) -> str:
+    """Return the clause that a message rests on that does not come, where nothing has shown that it holds."""
+    if one.by and one.by not in world.proven:
+        return one.by
+    if not isinstance(one.queue, ModelQueue):
+        return ""
+    if one.clause in SERVERS:
+        return _retuned(one.queue, sends=False)
+    is_stored = one.shapes[0].kind is QueueMessage and one.clause.endswith("-2")
+    return _inherited(world, one.queue) if is_stored and INHERITED not in world.proven else ""
+
+
+def _retuned(queue: ModelQueue, *, sends: bool) -> str:
+    """Return the clause by which a queue has the delivery that it was given, where another one would explain it.
+
+    `sends`: the server acknowledges a message that it should not.
+    """
+    for options, clause in reversed(queue.mistaken):
+        delivery = options["MessageDeliveryHandler"]
+        if clause in GIVEN and delivery != queue.delivery and (not sends or delivery in ACKNOWLEDGING):
+            return clause
+    return ""
+
+
+def _of_sent(world: World, line: Line, message: Message) -> str:
+    """Return what says that a message which was sent before is sent no more; nothing where it was not, or may be."""
+    channel = world.channel(message.target) if isinstance(message, QueueMessage) and message.id else None
+    queue = None if channel is None else channel.queues.get(getattr(message, "content_type", -1))
+    if channel is None or queue is None or not isinstance(message, QueueMessage):
+        return ""
+    item = next((one for one in reversed(queue.sent) if one.id.value == message.id), None)
+    if item is None or any(_has_id(shape, message.id) for one in line.due for shape in one.shapes):
+        return ""
+    came_later = line.client in channel.members or line.client in channel.left - item.left
+    is_again = line.client in item.receivers or (line.client not in item.members and came_later)
+    return item.again if is_again else ""
+
+
 def _forbidding(world: World, line: Line, message: Message) -> str | None:
     """Return the clause that a message breaks which is like nothing that was to come; None where none is known."""
     if isinstance(message, Notification):
@@ -182,6 +269,8 @@ def _of_confirmation(world: World, line: Line, message: Confirmation) -> str:
     if any(one.clause == OPERATION and _has_id(shape, message.id) for one in line.due for shape in one.shapes):
         return OPERATION
     queue = _queue_of(world, message)
+    if queue is not None and (clause := _retuned(queue, sends=True)):
+        return clause
     if queue is not None and queue.delivery == "after-sent":
         return "TMQP-CONFIRMATION-2"
     return "TMQP-PRODUCE-7" if world.rules.acknowledges_when_asked else "TMQP-PRODUCE-8"

@@ -44,6 +44,7 @@ class Deliveries:
     def push(self, queue: ModelQueue, item: Item) -> None:
         """Let a queue take a message."""
         queue.counts["ReceivedMessages"] += 1
+        queue.counts[item.by] += 1
         if not self._world.rules.decides_when_sent:
             item.asks, item.hides = _now(queue)
         if queue.status is QueueStatus.BROADCAST:
@@ -85,15 +86,25 @@ class Deliveries:
             is_marked = place == 0 and (self._world.rules.marks_again or not item.put_backs)
             shape = self._message(queue, item, added, is_marked)
             of_fields = self._of_fields.get(item.by)
-            self._world.expect(client, "TMQP-PULL-3" if added else clause, shape, queue=queue, of_fields=of_fields)
+            clause = "TMQP-PULL-3" if added else clause
+            self._world.expect(client, clause, shape, queue=queue, of_fields=of_fields, by=item.by)
             if queue.requests_ack and item.asks is not False:
                 ms = queue.ms("AcknowledgeTimeout") or int(str(self._world.defaults["AcknowledgeTimeout"])) or 1
                 queue.awaited.append(Awaited(item, client, *self._world.after(ms)))
         if receivers:
+            self._remember(queue, item, receivers)
             queue.counts["SentMessages"] += 1
             queue.counts["Deliveries"] += len(receivers)
             if queue.delivery == "after-sent":
                 self.confirm(queue, item)
+
+    def _remember(self, queue: ModelQueue, item: Item, receivers: Sequence[ModelClient]) -> None:
+        """Note who was sent a message, and what says that it is sent no more."""
+        pulled = "TMQP-PULL-15" if self._world.rules.counts_what_there_is else "TMQP-PULL-16"
+        item.again = OF_STATES[queue.status] + "2" if queue.status in OF_STATES else pulled
+        channel = queue.channel
+        item.receivers, item.members, item.left = receivers, frozenset(channel.members), frozenset(channel.left)
+        queue.sent.append(item)
 
     def _message(self, queue: ModelQueue, item: Item, added: Added, is_first: bool) -> Shape:
         frame, world = item.frame, self._world
@@ -143,6 +154,7 @@ class Deliveries:
             queue.unwaited.add(id_)
             return None
         self._settle(queue, found)
+        found.item.again = found.item.again if nack else "TMQP-ACKNOWLEDGE-3"
         self._follow(queue, found.item, nack=nack)
         return found.item
 

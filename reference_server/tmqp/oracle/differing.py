@@ -29,7 +29,7 @@ from wireproof.reference_server.tmqp.oracle.expected import Body, Expected, Head
 from wireproof.reference_server.tmqp.oracle.reading import first_header, number_in
 from wireproof.reference_server.tmqp.oracle.world import Line, Mistaken, ModelChannel, ModelQueue, World
 
-__all__ = ["DESTROYED", "clause_of_field", "clause_of_refusal", "clause_of_removed"]
+__all__ = ["DESTROYED", "MARKED", "OTHER_CASE", "clause_of_field", "clause_of_refusal", "clause_of_removed"]
 
 OF_FIELDS = {
     **{("MESSAGE", name): "TMQP-MESSAGE-1" for name in ("id", "target", "content_type", "headers", "payload")},
@@ -57,6 +57,24 @@ OF_MEMBERS = {
     **dict.fromkeys(("ActiveClients", "Queues"), "TMQP-CHANNEL_INFO-3"),
 }
 """Member of QUEUE_INFORMATION and CHANNEL_INFORMATION -> the clause that fixes it."""
+STORED = ("PriorityMessages", "Messages")
+RECEIVED = (*STORED, "ReceivedMessages")
+KEEPS_NO_MORE = {
+    QueueStatus.BROADCAST: "TMQP-BROADCAST-2",
+    QueueStatus.CACHE: "TMQP-CACHE-1",
+    QueueStatus.STOPPED: "TMQP-STOPPED-2",
+}
+"""State -> the clause by which a queue stores nothing, or one message alone."""
+WAYS = ("TMQP-COPY-", "TMQP-ROUTE-")
+"""Begins the clauses by which messages come into queues that nobody pushed there."""
+WITHOUT = {
+    "AllowMultipleQueues": True,
+    "AllowedQueues": None,
+    "ClientLimit": 0,
+    "QueueLimit": 0,
+    "DestroyWhenEmpty": False,
+}
+"""Option of a channel -> what it is where nobody gave one; those of queues differ by server."""
 CALLED = {"OnlyFirstAcquirer": "SendOnlyFirstAcquirer"}
 """Member of these -> the option that it tells, where that is called otherwise."""
 OF_HEADERS = {
@@ -83,6 +101,7 @@ HEADERS_KEPT = "TMQP-HEADER-3"
 CONTENT = "TMQP-MESSAGE-1"
 UNAUTHORIZED = "TMQP-RESPONSE-9"
 DESTROYED = "TMQP-LEAVE-3"
+MARKED = "TMQP-MESSAGE-3"
 TAKEN = "TMQP-PRODUCE-1"
 
 
@@ -153,7 +172,7 @@ def _id_wanted(shape: Shape) -> object:
 def _is_spelled_otherwise(world: World, request: RequestFrame) -> bool:
     """Say whether a request names a channel in other letters than it, or the queue, was created: a clause allows it."""
     channel = world.channel(request.target)
-    if channel is None or not world.rules.answers_duplicates:
+    if channel is None or not world.rules.answers_duplicates or OTHER_CASE in world.proven:
         return False
     is_by_number = isinstance(request, Produce | Pull)
     number = request.content_type if is_by_number else number_in(first_header(request, b"queue-id"))
@@ -177,6 +196,8 @@ def _of_result(world: World, request: RequestFrame, code: int) -> str:
     if code == ResultCode.NOT_FOUND and channel is not None and number in channel.queues:
         return OTHER_CASE if _is_spelled_otherwise(world, request) else ""
     is_there = channel is not None and code in (ResultCode.OK, ResultCode.DUPLICATE)
+    if is_there and _is_spelled_otherwise(world, request):
+        return OTHER_CASE
     return clause_of_removed(world, request) if is_there else ""
 
 
@@ -199,6 +220,8 @@ def _of_headers(world: World, line: Line, one: Expected, message: Message, wante
         count = "TMQP-PULL-4" if world.rules.counts_what_there_is else "TMQP-PULL-5"
         if header and header not in (b"count", b"no-content", *OF_HEADERS):
             return HEADERS_KEPT if any(other.name.lower() == header for other in got) else CONTENT
+        if content == b"Empty" and (by := next((each.by for each in line.due if each.queue is one.queue), "")):
+            return one.clause if by in world.proven else by
         return count if header == b"count" else OF_HEADERS.get(header, one.clause)
     there = [(header.name.lower(), header.value) for header in got]
     is_kept = sorted(there) == sorted(wanted.wanted) or [one for one, _ in there] == [one for one, _ in wanted.wanted]
@@ -212,7 +235,8 @@ def _of_queue(world: World, queue: ModelQueue, name: str, got: object) -> str:
         return _mistaken(known, lambda one: int(bool(one["RequestAcknowledge"])) == got)
     if name == "source":
         return _mistaken(known, lambda one: bool(one["HideClientNames"]) == (got == b""))
-    return _of_leaving(queue.channel) if name == "one_delivery" and got == 0 else ""
+    is_lost = name == "one_delivery" and got == 0 and queue.status is not QueueStatus.PULL
+    return _of_leaving(queue.channel) if is_lost and MARKED in world.proven else ""
 
 
 def _of_leaving(channel: ModelChannel) -> str:
@@ -263,9 +287,32 @@ def _of_member(world: World, thing: ModelQueue | ModelChannel | None, wanted: Bo
         return _mistaken(thing.mistaken, lambda one: _status(one) == str(got).lower()) or OF_MEMBERS[name]
     if option in thing.options:
         known = _mistaken(thing.mistaken, lambda one: option in one and one[option] == got)
-        its = "TMQP-QUEUE_INFO-4" if isinstance(thing, ModelQueue) else "TMQP-CHANNEL_INFO-4"
+        its = "TMQP-QUEUE_INFO-4" if isinstance(thing, ModelQueue) else _of_option(world, thing, option, got)
         return known or (its if world.rules.has_limits else "")
-    return OF_MEMBERS.get(name, "")
+    counted = _of_count(world, thing, wanted, found, name) if isinstance(thing, ModelQueue) else ""
+    return counted or OF_MEMBERS.get(name, "")
+
+
+def _of_option(world: World, channel: ModelChannel, option: str, got: object) -> str:
+    """Return the clause about an option of a channel: it was given in vain, or is not told as it is."""
+    usual = world.defaults.get(option, WITHOUT.get(option))
+    return "TMQP-CREATE_CHANNEL-6" if option in channel.given and got == usual else "TMQP-CHANNEL_INFO-4"
+
+
+def _of_count(world: World, queue: ModelQueue, wanted: Body, found: Mapping[str, object], name: str) -> str:
+    """Return the clause by which a queue holds or had more or fewer messages; nothing where they are only counted so.
+
+    More are stored than its state allows, or fewer came than were copied, or sent by routers.
+    """
+    names = STORED if name in STORED else (name,)
+    told, real = (sum(int(str(one.get(each, 0))) for each in names) for one in (found, wanted.members))
+    if name in STORED and told > real:
+        is_refused = queue.status is QueueStatus.STOPPED and queue.counts["refused"]
+        return "TMQP-STOPPED-1" if is_refused else KEEPS_NO_MORE.get(queue.status, "")
+    items = [one.by for one in (*queue.high, *queue.normal)] if name in STORED else queue.counts
+    ways = [one for one in set(items) if one.startswith(WAYS) and one not in world.proven]
+    count = items.count if isinstance(items, list) else items.__getitem__
+    return next((one for one in ways if name in RECEIVED and real - told == count(one)), "")
 
 
 def _status(options: Mapping[str, object]) -> str:

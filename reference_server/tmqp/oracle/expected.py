@@ -247,6 +247,8 @@ class Expected:
     """The queue that it is about."""
     of_fields: Mapping[str, str] = field(default_factory=dict)
     """Field -> the clause that is broken where it differs, where that is another than for other such messages."""
+    by: str = ""
+    """The clause by which its message came into a queue, where nobody pushed it there."""
 
     def fits(self, message: Message) -> bool:
         """Say whether a message is one of the shapes."""

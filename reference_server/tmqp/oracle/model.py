@@ -17,7 +17,15 @@ from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.enums import OLD_VERSION, VERSION, ResultCode
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Notification, Pong, ProtocolReply, Welcome
-from wireproof.protocols.tmqp.requests import Hello, Ping, Protocol, Pull, Terminate
+from wireproof.protocols.tmqp.requests import (
+    CreateChannel,
+    CreateQueue,
+    Hello,
+    Ping,
+    Protocol,
+    Pull,
+    Terminate,
+)
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.tmqp.options import OPTIONS
@@ -28,6 +36,7 @@ from wireproof.reference_server.tmqp.oracle.broken import (
     is_no_member,
     is_refused,
     missing_clause,
+    shown_by,
 )
 from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
 from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
@@ -208,6 +217,8 @@ class DocumentModel:
         elif type(request) in self._handlers:
             line.asked = asked_clause(request, world.rules.keeps_after_options)
             line.requests[request.id] = request
+            if isinstance(request, CreateChannel | CreateQueue):
+                world.spelled.add(request.target)
             if not request.id and world.rules.gives_ids:
                 world.is_lost |= isinstance(request, Pull)  # its id would be within headers
                 request = replace(request, id=Made(taken=world.ids), pending_response=0)
@@ -269,7 +280,9 @@ class DocumentModel:
     def pushed(self, connection: str, push: Message) -> None:
         """Report a message."""
         line = self._lines[connection]
-        line.came(push)
+        found = line.came(push)
+        if found is not None:
+            self._world.proven |= shown_by(self._world, line, found, push)
         if line.surplus and self._is_free(line, line.surplus[-1]):
             line.surplus.pop()
 

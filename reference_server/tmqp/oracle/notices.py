@@ -64,7 +64,7 @@ class Notices:
             "ProducerType": as_text(producer.type),
         }
         self._expect_event(
-            OF_QUEUES[0], members, queue.channel, queue.number, clause="TMQP-NOTIFICATION-6", queue=queue
+            OF_QUEUES[0], members, queue.channel, queue.number, clause="TMQP-NOTIFICATION-6", queue=queue, by=item.by
         )
 
     def _expect_event(
@@ -77,10 +77,11 @@ class Notices:
         clause: str,
         key: bytes | None = None,
         queue: ModelQueue | None = None,
+        by: str = "",
     ) -> None:
         target: object = b"" if channel is None else Spelled(channel.name)
         where = (channel.key if channel is not None else b"") if key is None else key
         fields = {"source": name, "target": target, "content_type": number, "payload": Body(members)}
         for wanted, client in self._world.subscriptions:
             if wanted == (name, where, number):
-                self._world.expect(client, clause, Shape(Notification, fields), queue=queue, is_ordered=False)
+                self._world.expect(client, clause, Shape(Notification, fields), queue=queue, is_ordered=False, by=by)

@@ -82,6 +82,7 @@ class Traffic:
     def _refused(self, queue: ModelQueue, request: RequestFrame) -> object:
         """Return why a queue does not take a message; None if it does."""
         if queue.status is QueueStatus.STOPPED:
+            queue.counts["refused"] += 1
             return FAILS
         keeps = queue.status not in (QueueStatus.BROADCAST, QueueStatus.CACHE)
         if keeps and 0 < queue.ms("MessageLimit") <= queue.stored:

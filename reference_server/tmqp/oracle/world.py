@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message
@@ -20,6 +20,8 @@ SLACK = 2 * MS
 """Nanoseconds by which time-outs may be late in a server that is ours."""
 CHECKED = 10**9
 """The same in any server: releases look once a second."""
+REMEMBERED = 256
+"""Messages of a queue that are known if they come once more."""
 Options = dict[str, object]
 """The options of a queue or channel, by their names in JSON; times in ms."""
 
@@ -63,13 +65,15 @@ class Line:
                 del self.surplus[place]
                 return
 
-    def came(self, message: Message) -> None:
-        """Take a message off those that are expected."""
-        if not self._taken(message):
+    def came(self, message: Message) -> Expected | None:
+        """Take a message off those that are expected; return what it was expected as."""
+        found = self._taken(message)
+        if found is None:
             self.surplus.append(message)
+        return found
 
-    def _taken(self, message: Message) -> bool:
-        """Take a message off the first that it can be: one that must come, or else one that may."""
+    def _taken(self, message: Message) -> Expected | None:
+        """Take a message off the first that it can be, and return it: one that must come, or else one that may."""
         blocked: list[object] = []
         fitting: list[Expected] = []
         for one in self.due:
@@ -86,9 +90,9 @@ class Line:
             self.either.append((found, message))
         found.learn(message)
         self.due.remove(found)
-        return True
+        return found
 
-    def _exchanged(self, message: Message) -> bool:
+    def _exchanged(self, message: Message) -> Expected | None:
         """Take a message for what another one was taken for that may as well be something that is still expected."""
         for place, (wanted, before) in enumerate(self.either):
             if wanted.fits(message):
@@ -96,8 +100,8 @@ class Line:
                     if other.stream is None and other.fits(before):
                         self.either[place] = wanted, message
                         self.due.remove(other)
-                        return True
-        return False
+                        return other
+        return None
 
 
 @dataclass(eq=False)
@@ -134,6 +138,12 @@ class Item:
     """Whether it is acknowledged to its producer is free then (E50)."""
     expires: tuple[int, int] | None = None
     """When it is dropped if it is still stored: not before, and at the latest; ns."""
+    again: str = ""
+    """The clause that is broken if it is sent once more."""
+    receivers: Sequence[ModelClient] = ()
+    """Who was sent it last, and `members` and `left` those who were members then and those who were no longer."""
+    members: frozenset[ModelClient] = frozenset()
+    left: frozenset[ModelClient] = frozenset()
 
     @property
     def acknowledged_id(self) -> Made:
@@ -165,6 +175,8 @@ class ModelQueue:
     high: list[Item] = field(default_factory=list)
     normal: list[Item] = field(default_factory=list)
     awaited: list[Awaited] = field(default_factory=list)
+    sent: deque[Item] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    """The last messages that it has sent."""
     unwaited: set[bytes] = field(default_factory=set)
     """Ids that somebody acknowledged when nobody waited for it."""
     turn: int = 0
@@ -266,6 +278,10 @@ class World:
     """Removes a channel with its queues."""
     end: Callable[[ModelClient, str], None] | None = None
     """Follows that the server ends a connection, and why."""
+    spelled: set[bytes] = field(default_factory=set)
+    """Names of channels, as they were written where one was created, or should have been."""
+    proven: set[str] = field(default_factory=set)
+    """Clauses that a message has shown to hold: what comes otherwise later has another cause."""
 
     def client(self, id_: bytes) -> ModelClient | None:
         """Return the client of an id."""
@@ -322,13 +338,14 @@ class World:
         is_certain: bool = True,
         is_ordered: bool = True,
         of_fields: Mapping[str, str] | None = None,
+        by: str = "",
     ) -> None:
-        """Expect that a client gets a message, one of some shapes; with a queue, in its order."""
+        """Expect that a client gets a message, one of some shapes; with a queue, in its order; `by`: as in `Item`."""
         if client.is_gone:
             return
         certain = is_certain and not self.is_lost and not (queue is not None and queue.is_vague)
         stream = queue if is_ordered else None
-        client.line.expect(Expected(shapes, clause, stream, certain, queue, of_fields or {}))
+        client.line.expect(Expected(shapes, clause, stream, certain, queue, of_fields or {}, by))
 
     def is_free(self, line: Line, message: Message) -> bool:
         """Say whether a message may come at any time as far as the model knows."""

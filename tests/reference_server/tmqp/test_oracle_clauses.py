@@ -16,9 +16,12 @@ from wireproof.protocols.tmqp.requests import (
     DeleteChannel,
     DeleteQueue,
     Join,
+    Leave,
     Ping,
     Produce,
+    Pull,
     QueueInfo,
+    UpdateQueue,
 )
 
 ONE = (Header(b"Queue-Id", b"1"),)
@@ -32,8 +35,16 @@ def made(delivery: bytes, *, asks: bool = False) -> CreateQueue:
     return CreateQueue(**ASK, target=b"c", headers=ONE, payload=options)
 
 
+def stored_as(status: bytes) -> CreateQueue:
+    options = b'{"Status":%s,"MessageDeliveryHandler":"just-allow"}' % status
+    return CreateQueue(**ASK, target=b"c", headers=ONE, payload=options)
+
+
 CHANNEL, JOINED, GONE = CreateChannel(**ASK, target=b"c"), Join(**ASK, target=b"c"), DeleteChannel(**ASK, target=b"c")
 ACKNOWLEDGED = Acknowledge(id=b"m1", target=b"c", content_type=1)
+LEFT = Leave(**ASK, target=b"c")
+RECEIVED = b'{"Status":1,"MessageDeliveryHandler":"after-received"}'
+PULLED = Pull(id=b"p", target=b"c", content_type=1, headers=(Header(b"Count", b"1"),))
 KEPT = Produce(id=b"m1", target=b"c", content_type=1, headers=(Header(b"Key", b"v"),))
 
 BROKEN: dict[str, tuple[str, tuple[Step, ...]]] = {
@@ -69,6 +80,66 @@ BROKEN: dict[str, tuple[str, tuple[Step, ...]]] = {
     "deleted-members-stay": (
         "TMQP-DELETE_CHANNEL-1",
         (on("b", CHANNEL, JOINED), on("a", GONE), on("a", CHANNEL, ChannelInfo(**ASK, target=b"c"))),
+    ),
+    "push-sends-again": (
+        "TMQP-PUSH-2",
+        (on("a", made(b"just-allow"), produced(1)), on("b", JOINED), on("b", LEFT, JOINED), on("b", Ping())),
+    ),
+    "one-delivery-kept": (
+        "TMQP-MESSAGE-3",
+        (on("a", made(b"just-allow"), JOINED), on("a", LEFT), on("b", JOINED), on("a", produced(1))),
+    ),
+    "channel-options-ignored": (
+        "TMQP-CREATE_CHANNEL-6",
+        (
+            on("a", CreateChannel(**ASK, target=b"c", payload=b'{"ClientLimit":1}')),
+            on("a", ChannelInfo(**ASK, target=b"c")),
+        ),
+    ),
+    "channel-options-not-inherited": (
+        "TMQP-CREATE_QUEUE-9",
+        (
+            on("a", CreateChannel(**ASK, target=b"c", payload=b'{"Status":1}')),
+            on("a", CreateQueue(**ASK, target=b"c", headers=ONE), produced(1)),
+            on("b", JOINED),
+        ),
+    ),
+    "copies-lost": (
+        "TMQP-COPY-1",
+        (
+            on("b", made(b"just-allow")),
+            on("a", Produce(id=b"m1", target=b"d", content_type=1, headers=(Header(b"cc", b"c;1;m2"),))),
+            on("a", QueueInfo(**ASK, target=b"c", headers=ONE)),
+        ),
+    ),
+    "cache-keeps-all": (
+        "TMQP-CACHE-1",
+        (
+            on("a", stored_as(b"4"), produced(1), produced(2)),
+            on("a", QueueInfo(**ASK, target=b"c", headers=ONE)),
+        ),
+    ),
+    "stopped-accepts": (
+        "TMQP-STOPPED-1",
+        (on("a", stored_as(b"6"), produced(1)), on("a", QueueInfo(**ASK, target=b"c", headers=ONE))),
+    ),
+    "pull-keeps": (
+        "TMQP-PULL-15",
+        (on("a", stored_as(b"3"), JOINED, produced(1)), on("a", PULLED), on("a", PULLED), on("a", Ping())),
+    ),
+    "update-keeps-delivery": (
+        "TMQP-UPDATE_QUEUE-1",
+        (
+            on("a", stored_as(b"1"), UpdateQueue(**ASK, target=b"c", headers=ONE, payload=RECEIVED)),
+            on("a", produced(1, pending_ack=1)),
+        ),
+    ),
+    "channels-by-case": (
+        "TMQP-CREATE_CHANNEL-2",
+        (
+            on("a", CreateChannel(**ASK, target=b"c", payload=b'{"AllowedQueues":[2]}')),
+            on("a", CreateQueue(**ASK, target=b"C", headers=ONE)),
+        ),
     ),
 }
 """Mutant -> the clause that it breaks, and what shows it."""
