@@ -37,6 +37,7 @@ __all__ = [
     "is_no_member",
     "is_refused",
     "missing_clause",
+    "repeated_clause",
     "shown_by",
 ]
 
@@ -89,7 +90,7 @@ def broken_clause(world: World, line: Line, message: Message) -> str | None:
     It is compared with what is most like it of all that must come: in the wrong order, with one wrong field. What is
     like nothing is forbidden by something.
     """
-    if again := _of_sent(world, line, message):
+    if again := repeated_clause(world, line, message):
         return again
     found: list[tuple[int, str]] = []
     certain = [one for one in line.due if one.is_certain]
@@ -227,7 +228,7 @@ def _retuned(queue: ModelQueue, *, sends: bool) -> str:
     return ""
 
 
-def _of_sent(world: World, line: Line, message: Message) -> str:
+def repeated_clause(world: World, line: Line, message: Message) -> str:
     """Return what says that a message which was sent before is sent no more; nothing where it was not, or may be."""
     channel = world.channel(message.target) if isinstance(message, QueueMessage) and message.id else None
     queue = None if channel is None else channel.queues.get(getattr(message, "content_type", -1))

@@ -36,6 +36,7 @@ from wireproof.reference_server.tmqp.oracle.broken import (
     is_no_member,
     is_refused,
     missing_clause,
+    repeated_clause,
     shown_by,
 )
 from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
@@ -308,6 +309,8 @@ class DocumentModel:
             return "TMQP-MESSAGE-1"
         for line in self._lines.values():
             for message in line.surplus:  # what came instead says more than that it does not come
+                if again := repeated_clause(self._world, line, message):
+                    return again
                 is_altered = line.name == connection and is_altered_from(found, message)
                 if (is_altered or is_refused(found, message)) and (clause := broken_clause(self._world, line, message)):
                     return clause
