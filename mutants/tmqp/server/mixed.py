@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import Edit, edit, first
+from wireproof.mutants.edits import Edit, after, edit, first
 from wireproof.mutants.tmqp.server import mutant as mutants
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
 
@@ -68,4 +68,14 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("done-acknowledged-as-failed", "The acknowledgement of what DELETE_QUEUE, LEAVE and UPDATE_QUEUE did is negative.", "RESPONSE-4",
            edit("state.State.answer", "client.id, code, code)",
                 "client.id, code, code or int(type(request).__name__ in ('DeleteQueue', 'Leave', 'UpdateQueue')))")),
+    mutant("ids-stripped", "Spaces around the id of a request are no part of its answer's.", "RESPONSE-1 RESPONSE-3 RESPONSE-4",
+           edit("state.State.answer", "id=request.id,", "id=request.id.strip(),"),
+           edit("state.State._confirmation", "id=request.id,", "id=request.id.strip(),")),
+    mutant("message-ids-stripped", "Spaces around the id of a message are no part of it.", "MESSAGE-1 CONFIRMATION-1",
+           first("Pushing.push", "request = replace(request, id=request.id.strip())")),
+    mutant("relayed-ids-stripped", "Spaces around the id of what is relayed are no part of it.", "SEND_DIRECT-1 RESPOND-1 ACKNOWLEDGE-2",
+           edit("relaying.relayed", "request.id,", "request.id.strip(),")),
+    mutant("one-time-out-for-all", "An acknowledgement that is overdue ends the wait for the other consumers of its message.", "QUEUE_INFO-6",
+           after("queue.Queue.missed", "self._settle(awaited)",
+                 "for key in [one for one in self._awaited if one[0] == awaited.message.id]: self._settle(self._awaited.pop(key))")),
 )  # fmt: skip
