@@ -184,6 +184,8 @@ def _is_alike(shape: Shape, message: Message) -> bool:
     """Say whether a message can be the one that is meant, with some field wrong."""
     known = [name for name in IDENTITY.get(message.NAME, ("id",)) if name in shape.fields]
     wrong = shape.differing(message)
+    if message.NAME == "NOTIFICATION" and {"content_type", "payload"} <= {*wrong}:
+        return False  # the same event, of another queue
     return not known or any(name not in wrong for name in known)
 
 
@@ -270,6 +272,9 @@ def _of_confirmation(world: World, line: Line, message: Confirmation) -> str:
     if any(one.clause == OPERATION and _has_id(shape, message.id) for one in line.due for shape in one.shapes):
         return OPERATION
     queue = _queue_of(world, message)
+    is_unasked = isinstance(asked, Produce) and not asked.pending_ack
+    if is_unasked and world.rules.acknowledges_when_asked:
+        return "TMQP-PRODUCE-7"
     if queue is not None and (clause := _retuned(queue, sends=True)):
         return clause
     if queue is not None and queue.delivery == "after-sent":
@@ -339,7 +344,8 @@ def _of_message(world: World, line: Line, message: QueueMessage) -> str | None:
         return "TMQP-DELETE_QUEUE-1"
     if line.client not in channel.members:
         is_anew = line.client not in channel.left and (channel.key, None) in world.removed
-        return "TMQP-DELETE_CHANNEL-1" if is_anew else "TMQP-LEAVE-1"
+        is_back = any(one.is_gone and line.client and one.id.value == line.client.id.value for one in channel.left)
+        return "TMQP-DELETE_CHANNEL-1" if is_anew else "TMQP-ROBUSTNESS-2" if is_back else "TMQP-LEAVE-1"
     return _of_member(queue) or ("TMQP-JOIN-2" if line.client in channel.again else None)
 
 

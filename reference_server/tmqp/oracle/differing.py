@@ -196,8 +196,6 @@ def _of_result(world: World, request: RequestFrame, code: int) -> str:
     if code == ResultCode.NOT_FOUND and channel is not None and number in channel.queues:
         return OTHER_CASE if _is_spelled_otherwise(world, request) else ""
     is_there = channel is not None and code in (ResultCode.OK, ResultCode.DUPLICATE)
-    if is_there and _is_spelled_otherwise(world, request):
-        return OTHER_CASE
     return clause_of_removed(world, request) if is_there else ""
 
 

@@ -21,6 +21,7 @@ from wireproof.protocols.tmqp.requests import (
     Produce,
     Pull,
     QueueInfo,
+    Subscribe,
     UpdateQueue,
 )
 
@@ -42,6 +43,7 @@ def stored_as(status: bytes) -> CreateQueue:
 
 CHANNEL, JOINED, GONE = CreateChannel(**ASK, target=b"c"), Join(**ASK, target=b"c"), DeleteChannel(**ASK, target=b"c")
 ACKNOWLEDGED = Acknowledge(id=b"m1", target=b"c", content_type=1)
+NAMED = Header(b"Channel-Name", b"c")
 LEFT = Leave(**ASK, target=b"c")
 RECEIVED = b'{"Status":1,"MessageDeliveryHandler":"after-received"}'
 PULLED = Pull(id=b"p", target=b"c", content_type=1, headers=(Header(b"Count", b"1"),))
@@ -134,11 +136,14 @@ BROKEN: dict[str, tuple[str, tuple[Step, ...]]] = {
             on("a", produced(1, pending_ack=1)),
         ),
     ),
-    "channels-by-case": (
-        "TMQP-CREATE_CHANNEL-2",
+    "rule-acknowledges-when-asked": ("TMQP-PRODUCE-7", (on("a", made(b"after-sent"), JOINED), on("a", produced(1)))),
+    "every-queue-told": (
+        "TMQP-NOTIFICATION-6",
         (
-            on("a", CreateChannel(**ASK, target=b"c", payload=b'{"AllowedQueues":[2]}')),
-            on("a", CreateQueue(**ASK, target=b"C", headers=ONE)),
+            on("a", made(b"just-allow"), CreateQueue(**ASK, target=b"c", headers=(Header(b"Queue-Id", b"2"),))),
+            on("a", Subscribe(**ASK, target=b"MessageProduced", content_type=1, headers=(NAMED, *ONE))),
+            on("a", produced(1)),
+            on("b", Produce(id=b"m2", target=b"c", content_type=2), produced(3)),
         ),
     ),
 }
