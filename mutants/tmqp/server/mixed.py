@@ -78,4 +78,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("one-time-out-for-all", "An acknowledgement that is overdue ends the wait for the other consumers of its message.", "QUEUE_INFO-6",
            after("queue.Queue.missed", "self._settle(awaited)",
                  "for key in [one for one in self._awaited if one[0] == awaited.message.id]: self._settle(self._awaited.pop(key))")),
+    mutants.mutant("events-by-case", "Events of a channel are for who names it as it was created.", "EVENT-1 EVENT-2",
+                   edit("Direct.event", "channel_name, number = channel.key, found",
+                        "channel_name, number = channel.key if header(request.headers, b'channel-name') == channel.name else b'?', found")),
 )  # fmt: skip
