@@ -142,7 +142,7 @@ def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collecte
     with ThreadPoolExecutor(1) as beside, Tables(out / "parquet", few=quick) as tables:
         every = t.accepted(lines).select(*RECORD.fieldNames())
         plays = beside.submit(lambda: kept(t.judged(every))) if quick else None  # nearly always each record counts
-        cases = kept(t.cases_of(lines, *(("record_id",) if quick else ())))
+        cases = t.lines_as_cases(lines) if quick else kept(t.cases_of(lines))
         by_source = rows_of(t.line_counts(cases))
         counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
         cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})

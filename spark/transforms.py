@@ -102,14 +102,21 @@ def _kind() -> Column:
     return kind.when(reason.isin(*FOREIGN_REASONS), "foreign")
 
 
-def cases_of(lines: DataFrame, *more: str) -> DataFrame:
-    """CLASSIFIED -> its lines counted by file, kind, reason, run, case, what they say of the run and `more` columns.
+def cases_of(lines: DataFrame) -> DataFrame:
+    """CLASSIFIED -> its lines counted by file, kind, reason, run, case and what they say of the run.
 
     `line_counts` and `runs_of` need no more of it. Everything is a key of the grouping, so that no row is sorted.
     """
-    of_run = ("started", "run_started_at", F.col("partial").alias("said"), F.col("run_cases").alias("planned"))
-    key: tuple[str | Column, ...] = (*CASES, *more, *of_run)
-    return lines.groupBy(*key).agg(F.count("*").alias("lines"))
+    return lines.groupBy(*CASES, *_of_run()).agg(F.count("*").alias("lines"))
+
+
+def lines_as_cases(lines: DataFrame) -> DataFrame:
+    """CLASSIFIED -> rows like those of `cases_of`, one for each line, with its `record_id`: enough for few lines."""
+    return lines.select(*CASES, *_of_run(), "record_id", F.lit(1).cast("long").alias("lines"))
+
+
+def _of_run() -> tuple[str | Column, ...]:
+    return ("started", "run_started_at", F.col("partial").alias("said"), F.col("run_cases").alias("planned"))
 
 
 def line_counts(cases: DataFrame) -> DataFrame:

@@ -27,7 +27,7 @@ def rows(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 def runs_of(records: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
     """The runs of accepted records."""
     unread = {"kind": F.lit("record"), "reason": F.lit(None), "example": F.lit(None)}
-    return transforms.runs_of(transforms.cases_of(records.withColumns(unread), "record_id"), cut_short)
+    return transforms.runs_of(transforms.lines_as_cases(records.withColumns(unread)), cut_short)
 
 
 def test_every_line_gets_a_kind_and_a_reason(spark: SparkSession, record: Callable[..., Record]) -> None:
