@@ -1,4 +1,4 @@
-"""The commands `ingest` and `site`: what they print, and their exit codes."""
+"""The command `ingest`, and `site` after it: what they print, and their exit codes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from wireproof.spark import ingest, made_up, site
+from wireproof.spark import ingest, site
 from wireproof.spark.lake.batches import Lake
-from wireproof.spark.lake.tables import RECORDS
 from wireproof.spark.lake.views import register_views
-from wireproof.spark.made_up_plan import Plan
-from wireproof.spark.starting import RefusedError, has_few_records
 
 pytestmark = pytest.mark.spark
 
@@ -148,23 +145,6 @@ def test_findings_and_runs_are_taken_followed_compacted_and_shown(
     assert '"clause":"THR-GENERAL-1"' in (out / "data" / "findings.js").read_text()
 
 
-def test_the_session_of_a_site_follows_the_size_of_the_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
-
-    def refused(command: str, master: str | None, *, small: bool = False) -> NoReturn:
-        asked.append(small)
-        raise RefusedError(command)
-
-    monkeypatch.setattr(site, "session_for", refused)
-    (tmp_path / "_batches").mkdir()
-    for number, records in enumerate((10, 99_989, 1)):
-        marker = {"rows": {"records": records, "runs": 1}}
-        (tmp_path / "_batches" / f"{number}.json").write_text(json.dumps(marker))
-        assert site.main(["--lake", str(tmp_path), "--out", str(tmp_path / "site")]) == 2
-    assert asked == [True, True, False]
-    assert not has_few_records(f"file:{tmp_path}/none")
-
-
 @pytest.mark.usefixtures("commands")
 def test_what_is_no_lake_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert site.main(["--lake", str(tmp_path / "none"), "--out", str(tmp_path / "site")]) == 2
@@ -190,26 +170,9 @@ def test_without_something_to_do_ingest_refuses(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sentences_that_are_no_json_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "s").write_text("{")
-    words = ["--lake", "l", "--out", str(tmp_path / "o"), "--sentences", str(tmp_path / "s")]
-    assert site.main(words) == 2
-    assert "no JSON file of sentences" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["ingest", "site"])
 def test_the_command_line_knows_the_commands(name: str) -> None:
     from wireproof.cli import command
 
     listed = CliRunner().invoke(command, ["--help"])
     assert f"  {name} " in listed.output
-
-
-def test_the_generator_makes_what_a_lake_holds(spark: SparkSession, tmp_path: Path) -> None:
-    made = made_up.make_lake(
-        Lake(spark, str(tmp_path / "lake"), create=True), Plan(seed=1, runs=2, implementations=1, cases=12)
-    )
-
-    records = Lake(spark, str(tmp_path / "lake")).records()
-    assert records.columns == RECORDS.fieldNames()
-    assert records.count() == made["records"] == 2 * 12 * 3
