@@ -131,7 +131,7 @@ class Lake:
         return self.documents("kills", KILLS)
 
     def documents(self, table: str, columns: StructType) -> DataFrame:
-        """Return the rows of a table that has a folder for each batch, without partitions."""
+        """Return the rows of a table whose folders of batches are read whole."""
         found = [one for one in self.active if one.rows.get(table)]
         paths = [self.storage.uri(self.folder(table, one.batch)) for one in found]
         return self._parquet(paths, columns, table).drop("batch")
@@ -147,36 +147,28 @@ class Lake:
         frames = []
         for version in sorted({one.format for one in chosen}):
             of_format = [one for one in chosen if one.format == version]
-            paths = self._partitions("records", of_format, protocols, months)
+            paths = self._partitions(of_format, protocols, months)
             read = self._parquet(paths, stored_schema(version), "records")
             frames.append(migrated(self._current(read, of_format), version))
         if not frames:
             return no_rows(self.session, RECORDS)
         return reduce(DataFrame.unionByName, frames)
 
-    def evidence(
-        self,
-        protocols: Collection[str] | None = None,
-        months: Collection[str] | None = None,
-        *,
-        with_month: bool = False,
-    ) -> DataFrame:
-        """Return EVIDENCE (and `month`); an id may occur in several batches."""
-        paths = self._partitions("evidence", self.active, protocols, months)
+    def evidence(self, *, with_month: bool = False) -> DataFrame:
+        """Return EVIDENCE (and `month`); an id may occur in several batches.
+
+        Folders of batches are read, since a protocol that passed everything in a month has no partition there.
+        """
         schema = StructType([*EVIDENCE.fields, *([StructField("month", StringType())] if with_month else [])])
-        return self._parquet(paths, schema, "evidence").drop("batch")
+        return self.documents("evidence", schema)
 
     def _partitions(
-        self,
-        table: str,
-        markers: Sequence[Marker],
-        protocols: Collection[str] | None,
-        months: Collection[str] | None,
+        self, markers: Sequence[Marker], protocols: Collection[str] | None, months: Collection[str] | None
     ) -> list[str]:
         return [
-            self.storage.uri(self.folder(table, marker.batch, protocol, month))
+            self.storage.uri(self.folder("records", marker.batch, protocol, month))
             for marker in markers
-            if marker.rows.get(table)
+            if marker.rows.get("records")
             for protocol, month in marker.partitions
             if (protocols is None or protocol in protocols) and (months is None or month in months)
         ]

@@ -63,6 +63,15 @@ def test_a_run_is_taken_once_and_a_bad_line_is_quarantined(
     assert (evidence["expected"], evidence["got"], evidence["exchange"][0]["hex"]) == ("01", "02", "07")
 
 
+def test_a_protocol_that_passes_all_is_taken_beside_one_that_does_not(
+    open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
+) -> None:
+    """Its folder of evidence, which is not there, was read: no matrix and no site could be made."""
+    fails, passes = [record(verdict="fail", blamed="THR-INSERT-1")], [record(protocol="psrt", run_id="run-2")]
+    take(open_lake(), [write_run("fails", fails), write_run("passes", passes)])
+    assert open_lake().evidence().count() == 1
+
+
 def test_a_part_of_a_run_is_marked_and_gives_way_to_the_whole_one(
     open_lake: Callable[[], Lake], record: Callable[..., Record], write_run: Write
 ) -> None:
