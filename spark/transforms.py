@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
-from pyspark.sql.types import ArrayType, StructType
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 from wireproof.spark.schemas import (
     BLAMING,
@@ -61,15 +61,20 @@ def classified(lines: DataFrame, example_characters: int = EXAMPLE_CHARACTERS) -
         raise ValueError(f"{PARTIAL_RESULTS} must be false: fields of another type would be taken for absent ones")
     array = F.concat(F.lit("["), "value", F.lit("]"))
     parsed = lines.where(F.ltrim("value", F.lit(BLANKS)) != "").select(
-        "source", "value", F.from_json(array, ArrayType(RECORD)).alias("parsed")
+        "source", "value", F.from_json(array, as_ddl(ArrayType(RECORD))).alias("parsed")
     )
     good = (F.size("parsed") == 1) & F.col("parsed")[0].isNotNull()
     one = parsed.withColumn("record", F.when(good, F.col("parsed")[0]))
     flat = one.select("source", "value", "record.*", F.col("record").isNull().alias("bad"))
-    ids = F.from_json(array, ArrayType(StructType([RECORD["schema"]])))
+    ids = F.from_json(array, as_ddl(ArrayType(StructType([RECORD["schema"]]))))
     judged = flat.withColumns({"started": _started(), "ids": F.when(F.col("bad"), ids)}).withColumn("reason", _reason())
     example = F.when(F.col("reason").isNotNull(), F.substring("value", 1, example_characters))
     return judged.withColumns({"kind": _kind(), "example": example}).select(*CLASSIFIED.fieldNames())
+
+
+def as_ddl(kind: DataType) -> Column:
+    """Return a type as `from_json` reads it first; JSON, which PySpark sends, makes it load its catalogue of errors."""
+    return F.lit(kind.simpleString())
 
 
 def _started() -> Column:
@@ -120,9 +125,13 @@ def _of_run() -> tuple[str | Column, ...]:
 
 
 def line_counts(cases: DataFrame) -> DataFrame:
-    """Rows of `cases_of` -> source, kind, reason, count, example (of one such line)."""
-    counted = (F.sum("lines").alias("count"), F.min("example").alias("example"))
-    return cases.groupBy("source", "kind", "reason").agg(*counted)
+    """Rows of `cases_of` -> source, kind, reason, count, example (of one such line).
+
+    They are counted by hash with their examples first: Spark sorts what it takes the least text of.
+    """
+    of_file = ("source", "kind", "reason")
+    counted = cases.groupBy(*of_file, "example").agg(F.sum("lines").alias("lines"))
+    return counted.groupBy(*of_file).agg(F.sum("lines").alias("count"), F.min("example").alias("example"))
 
 
 def accepted(lines: DataFrame) -> DataFrame:
@@ -227,7 +236,7 @@ def group_cells(plays: DataFrame) -> DataFrame:
 
 
 def with_differing(records: DataFrame) -> DataFrame:
-    """Add `differing`: the segmentations in which a case fails that passes in another.
+    """Add `differing`: the segmentations in which a case fails that passes in another; null if there are none.
 
     The rows of a case are brought together by a hash first: its comparison decides nearly always.
     """
@@ -235,7 +244,7 @@ def with_differing(records: DataFrame) -> DataFrame:
     of_case = Window.partitionBy(F.xxhash64(*key), *key)
     passes = F.max(F.col("verdict") == "pass").over(of_case)
     failing = F.collect_set(F.when(F.col("verdict").isin(*BLAMING), F.col("delivery"))).over(of_case)
-    return records.withColumn("differing", F.when(passes, failing).otherwise(F.array().cast("array<string>")))
+    return records.withColumn("differing", F.when(passes & (F.size(failing) > 0), failing))
 
 
 def _cells(plays: DataFrame, *row: str) -> DataFrame:
