@@ -27,7 +27,7 @@ from wireproof.conformance.run.processes import module_command, module_environme
 def command(context: click.Context, /, runs: tuple[str, ...], **options: object) -> None:
     """Take runs into a lake: Parquet under any Hadoop URI, with aggregates that follow each new run.
 
-    RUN is a folder with runs, or findings of fuzzing, at any depth, a file of records, or a URI of one.
+    RUN is a folder with runs, findings of fuzzing or kill matrices at any depth, a file of records, or a URI of one.
     A run that the lake has is left alone,
     so the command may be repeated. Lines that are no records go to the table `quarantine`, with file and reason. Exit
     codes: 0 done, 2 nothing was changed. Needs the extra: wireproof[spark].
