@@ -148,8 +148,9 @@ def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collecte
         cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
         if not any(row["kind"] == "record" for row in counts):
             raise RefusedError(_nothing_to_fold(counts))
-        runs = tables.written(t.runs_of(cases, cut_short).coalesce(1), "runs", "repeats")
+        runs = tables.written(t.runs_of(cases, cut_short).coalesce(1), "runs", *t.OF_LINES)
         of_runs = rows_of(runs)
+        paired = any(run.get("paired", True) for run in of_runs)
         if not quick:
             sources = t.latest_records(cases, runs).select("source").distinct().collect()
             holding = {path_of(row["source"]) for row in sources}
@@ -161,8 +162,8 @@ def collect(session: SparkSession, files: Sequence[Path], out: Path) -> Collecte
             records = t.latest_records(t.accepted(lines), runs)
             latest, judged = tables.written(t.without_repeats(records), "latest_records"), None
         return Collected(
-            **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), tables, judged),
-            runs=[{name: run[name] for name in run if name != "repeats"} for run in of_runs],
+            **cells_and_evidence(latest, t.evidence(latest, EVIDENCE_PER_CELL), tables, judged, paired=paired),
+            runs=[{name: run[name] for name in run if name not in t.OF_LINES} for run in of_runs],
             line_counts=counts,
             files={_shown(file): is_damaged(file) for file in files},
             incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),

@@ -43,6 +43,8 @@ CUT_SHORT = "it was cut short, or is under way"
 """What a run is whose journal is still there."""
 PARTIAL_RESULTS = "spark.sql.json.enablePartialResults"
 CASES = ("source", "kind", "reason", *COLUMN_KEY, "run_id", "case", "example")
+OF_LINES = ("repeats", "paired")
+"""What runs say of their lines where these are not counted by case."""
 QUICK_KEY = ("implementation", "variant", "implementation_version", "profile", "role", "protocol")
 """COLUMN_KEY, what differs most first: rows are sorted by it, and most comparisons end at its first column."""
 BLANKS = " \t\n\r\f\v"
@@ -116,8 +118,12 @@ def cases_of(lines: DataFrame) -> DataFrame:
 
 
 def lines_as_cases(lines: DataFrame) -> DataFrame:
-    """CLASSIFIED -> rows like those of `cases_of`, one for each line, with its `record_id`: enough for few lines."""
-    return lines.select(*CASES, *_of_run(), "record_id", F.lit(1).cast("long").alias("lines"))
+    """CLASSIFIED -> rows like those of `cases_of`, one for each line: enough for few lines.
+
+    They have the `record_id`, and say whether a record is `paired`: whether it names who was at the other end.
+    """
+    of_line = ("record_id", F.col("peer").isNotNull().alias("paired"), F.lit(1).cast("long").alias("lines"))
+    return lines.select(*CASES, *_of_run(), *of_line)
 
 
 def _of_run() -> tuple[str | Column, ...]:
@@ -144,10 +150,10 @@ def runs_of(cases: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
 
     `partial` says why a run is not: what its records say, that its file is one of `cut_short` (values of `source`), or
     that there are records of fewer cases than they say. Only where no run is complete the latest partial one is kept.
-    Ties: highest id. Of rows with `record_id` it says too whether a record `repeats`.
+    Ties: highest id. Of rows of `lines_as_cases` it says too whether a record `repeats`, and whether one is `paired`.
     """
-    ids = F.size(F.collect_set("record_id")) if "record_id" in cases.columns else None
-    repeats = [] if ids is None else [(F.sum("lines") > ids).alias("repeats")]
+    repeats = (F.sum("lines") > F.size(F.collect_set("record_id"))).alias("repeats")
+    of_lines = [repeats, F.max("paired").alias("paired")] if "record_id" in cases.columns else []
     runs = (
         cases.where(F.col("kind") == "record")
         .groupBy(*COLUMN_KEY, "run_id")
@@ -159,7 +165,7 @@ def runs_of(cases: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
             F.max(F.col("source").isin(*cut_short)).alias("cut_short"),
             F.size(F.collect_set("case")).alias("cases"),
             F.max("planned").alias("planned"),
-            *repeats,
+            *of_lines,
         )
     )
     counted = F.concat_ws(" ", "cases", F.lit("of"), "planned", F.lit("cases"))

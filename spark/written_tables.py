@@ -53,13 +53,20 @@ class Tables:
 
 
 def cells_and_evidence(
-    latest: DataFrame, evidence: DataFrame, tables: Tables, judged: DataFrame | None = None
+    latest: DataFrame,
+    evidence: DataFrame,
+    tables: Tables,
+    judged: DataFrame | None = None,
+    *,
+    paired: bool = True,
 ) -> dict[str, Rows]:
     """Write the cells of the latest records as Parquet; return these and the evidence as rows, as `Collected` names.
 
-    `judged`: the kept rows of `transforms.judged` of the latest records, if there are any yet.
+    `judged`: the kept rows of `transforms.judged` of the latest records, if there are any yet. Without `paired` no
+    record has a peer, and nothing is asked about pairs.
     """
     from wireproof.spark import transforms as t
+    from wireproof.spark.lake.tables import no_rows
     from wireproof.spark.pairs import pairs
     from wireproof.spark.session import kept
 
@@ -70,13 +77,16 @@ def cells_and_evidence(
         "may_answers": (t.may_answers(latest), "may_answers"),
         "pairs": (pairs(latest), "pairs"),
     }
+    if not paired:
+        columns = frames.pop("pairs")[0].schema
+        tables.also(no_rows(latest.sparkSession, columns).coalesce(1), "pairs")
     with ThreadPoolExecutor(2) as both:  # what takes longest begins first
         found = {"evidence": both.submit(rows_of, evidence)}
         found |= {
             name: both.submit(lambda frame, table: rows_of(tables.written(frame, table)), frame.coalesce(1), table)
             for name, (frame, table) in frames.items()
         }
-        return {name: rows.result() for name, rows in found.items()}
+        return {"pairs": []} | {name: rows.result() for name, rows in found.items()}
 
 
 def rows_of(frame: DataFrame) -> Rows:

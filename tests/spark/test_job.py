@@ -21,6 +21,7 @@ from wireproof.spark.ingest import take
 from wireproof.spark.inputs import record_files
 from wireproof.spark.lake.batches import Lake
 from wireproof.spark.lake.refreshing import rebuild
+from wireproof.spark.pairs import CLIENT, COUNTS, SERVER, SPOKEN
 from wireproof.spark.written_tables import Tables
 
 pytestmark = pytest.mark.spark
@@ -74,6 +75,8 @@ def test_runs_become_tables_a_document_and_pages(matrix_of_runs: Made, spark: Sp
     assert document["inputs"]["records"] == records
     for table in ("cells_by_clause", "cells_by_group", "latest_records", "may_answers", "runs"):
         assert spark.read.parquet(str(out / "parquet" / table)).count() > 0
+    no_pairs = spark.read.parquet(str(out / "parquet" / "pairs"))
+    assert (no_pairs.columns, no_pairs.count()) == ([*SPOKEN, *CLIENT, *SERVER, *COUNTS], 0)
     links = {cell["evidence"] for cell in every_cell(document) if cell["evidence"]}
     assert links
     for link in links:

@@ -162,7 +162,8 @@ def test_a_run_whose_journal_is_there_is_partial(records: Records) -> None:
 def test_a_repeated_record_counts_once_with_its_worst_verdict(records: Records) -> None:
     frame = records({}, {"verdict": "fail"}, {"verdict": "lenient"}, {"delivery": "bytes"})
 
-    assert rows(runs_of(frame), "run_id", "repeats") == [("run-1", True)]
+    assert rows(runs_of(frame), "run_id", "repeats", "paired") == [("run-1", True, False)]
+    assert rows(runs_of(records({}, {"case": "B", "peer": "beta"})), "repeats", "paired") == [(False, True)]
     once = transforms.without_repeats(frame)
 
     assert rows(once, "delivery", "verdict") == [("bytes", "pass"), ("whole", "fail")]
