@@ -32,7 +32,7 @@ class Grid {
   constructor(index, info) {
     this.index = index; this.info = info; this.active = null; this.blocks = new Map();
     this.corner = el("div", { class: "corner" });
-    this.heads = el("div", { class: "heads" }, (this.headSheet = el("div", { class: "sheet", style: "height:148px" })));
+    this.heads = el("div", { class: "heads" }, (this.headSheet = el("div", { class: "sheet", style: "height:190px" })));
     this.sides = el("div", { class: "sides" }, (this.sideSheet = el("div", { class: "sheet" })));
     this.sheet = el("div", { class: "sheet" });
     this.body = el("div", { class: "body", tabindex: 0, role: "grid", "aria-label": "clauses by implementations", onscroll: () => this.draw(), onkeydown: (event) => this.key(event) }, this.sheet);
@@ -81,7 +81,7 @@ class Grid {
     const heads = [], sides = [], cells = [];
     for (let x = left; x < right; x++) {
       const column = this.section.columns[this.columns[x]], text = `${column[0]} ${column[1]} ${column[2]}`;
-      heads.push(el("a", { class: "head", href: `implementation.html?id=${column[3]}`, title: text, style: `left:${x * CELL}px` }, text));
+      heads.push(el("a", { class: "head", href: `implementation.html?id=${column[3]}`, title: text, style: `left:${x * CELL}px` }, el("span", { class: "name" }, column[0]), el("span", {}, `${column[1]} ${column[2]}`)));
     }
     for (let y = top; y < bottom; y++) {
       const row = this.section.rows[this.rows[y]], found = this.cells(this.rows[y]);

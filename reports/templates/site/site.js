@@ -108,7 +108,7 @@ wireproof.pages.changes = async (main) => {
     body.replaceChildren(rows.length ? table(["day", "what", "implementation", "versions", "profile, variant", "case"], rows.map((row) => [
       row.day, el("span", { class: `verdict ${row.kind === "fix" ? "p" : "f"}` }, row.kind === "fix" ? "✓ fix" : "✗ regression"), implementationLink(row.page, row.implementation),
       row.from_version === row.to_version ? row.to_version : `${row.from_version} → ${row.to_version}`, `${row.profile} ${row.variant}`, el("span", { class: "mono" }, row.case)]))
-      : el("p", {}, "Nothing."));
+      : el("p", {}, state.sure === "sure" && found.rows.length ? "Nothing that is sure." : "Nothing."));
   };
   main.replaceChildren(
     el("h1", {}, "What changed since ", el("span", { class: "day" }, found.since)),
@@ -116,7 +116,7 @@ wireproof.pages.changes = async (main) => {
     el("div", { class: "controls" },
       choice("What", [["", "both"], ["regression", "regressions"], ["fix", "fixes"]], "", (value) => { state.kind = value; draw(); }),
       choice("Which", [["sure", "sure ones"], ["all", "all"]], "sure", (value) => { state.sure = value; draw(); }),
-      search("implementation or case", (value) => { state.filter = value; draw(); })),
+      search("implementation, case", (value) => { state.filter = value; draw(); })),
     body);
   draw();
 };
@@ -216,7 +216,7 @@ function trend(versions) {
   const values = versions.map((one) => share(one.must_passed, one.must_scored)).filter((value) => value !== null);
   const low = Math.min(0.9, ...values), x = (name) => left + 10 + names.indexOf(name) * (width - left - 10 - right) / Math.max(names.length - 1, 1), y = (value) => 10 + (1 - value) / Math.max(1 - low, 1e-9) * (height - bottom - 10);
   const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "trend", role: "img", "aria-label": "Share of MUST cases that pass, by version" });
-  const put = (at, up, text, anchor = "end") => picture.append(Object.assign(svg("text", { x: at, y: up, "text-anchor": anchor }), { textContent: text }));
+  const put = (at, up, text, anchor = "end", ink = "var(--ink)") => picture.append(Object.assign(svg("text", { x: at, y: up, "text-anchor": anchor, style: `fill:${ink}` }), { textContent: text }));
   for (const value of [1, (1 + low) / 2, low]) { picture.append(svg("line", { class: "axis", x1: left, x2: width, y1: y(value), y2: y(value) })); put(left - 4, y(value) + 4, percent(value)); }
   const every = Math.ceil(names.length * 52 / width);
   names.forEach((name, number) => { if (number % every === 0) put(x(name), height - bottom + 16, name.slice(0, 10), "middle"); });
@@ -224,7 +224,7 @@ function trend(versions) {
     const points = versions.filter((one) => `${one.profile} ${one.variant}` === line && one.must_scored).map((one) => [x(one.implementation_version), y(share(one.must_passed, one.must_scored)), one]);
     picture.append(svg("polyline", { class: "line", points: points.map(([a, b]) => `${a},${b}`).join(" "), style: `stroke:${INKS[number % 4]}`, "stroke-dasharray": DASHES[number % 4] }));
     for (const [a, b, one] of points) picture.append(svg("circle", { cx: a, cy: b, r: 3.5, style: `fill:${INKS[number % 4]}` }, Object.assign(svg("title"), { textContent: `${one.implementation_version} ${line}: ${one.must_passed} of ${one.must_scored}` })));
-    if (number < 8) put(left + 12 + number * 100, height - 4, `${["—", "- -", "···", "-·-"][number % 4]} ${line}`, "start");
+    if (number < 8) put(left + 12 + number * 100, height - 4, `${["—", "- -", "···", "-·-"][number % 4]} ${line}`, "start", INKS[number % 4]);
   });
   return el("div", { class: "scroll" }, picture);
 }
