@@ -81,7 +81,7 @@ class Grid {
     const heads = [], sides = [], cells = [];
     for (let x = left; x < right; x++) {
       const column = this.section.columns[this.columns[x]], text = `${column[0]} ${column[1]} ${column[2]}`;
-      heads.push(el("a", { class: "head", href: `implementation.html?id=${column[3]}`, title: text, style: `left:${x * CELL}px` }, el("span", { class: "name" }, column[0]), el("span", {}, `${column[1]} ${column[2]}`)));
+      heads.push(el("a", { class: "head", href: `implementation.html?id=${column[3]}`, title: text, style: `left:${x * CELL}px` }, el("span", { class: "name" }, column[0]), " ", el("span", {}, `${column[1]} ${column[2]}`)));
     }
     for (let y = top; y < bottom; y++) {
       const row = this.section.rows[this.rows[y]], found = this.cells(this.rows[y]);
