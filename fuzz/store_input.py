@@ -17,6 +17,7 @@ from wireproof.fuzz.drawn_requests import RequestDrawing, in_other_case
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.linked_servers import check_linked, described_linked
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
@@ -35,7 +36,7 @@ from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
 from wireproof.reference_server.model import LastingModel, ServerModel
-from wireproof.reference_server.registry import has_server_model
+from wireproof.reference_server.registry import has_server_model, linked_servers_of
 
 __all__ = [
     "StepReader",
@@ -65,6 +66,8 @@ SMALL = 0x40
 """Set in the first byte of an input for a server whose limits are low, and that does little at a time."""
 MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
+LINKED_SERVERS = 0x20
+"""Set in the first byte of an input for servers that are linked to each other, where a protocol has such."""
 IS_SMALL = "the server has low limits and does little at a time"
 LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST, OTHER_CASE, LACKING = 1, 2, 3, 4, 5, 6, 7, 8
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
@@ -227,7 +230,10 @@ def check(name: str, data: bytes, mutant: str | None = None) -> None:
 
     `mutant` names a mutant of the server; None is the correct server.
     """
-    if len(data) >= 2:
+    if _is_linked(name, data):
+        context = contexts(name)[setting_of(name, data)]
+        check_linked(name, context.profile, context.variant, data[1:], mutant)
+    elif len(data) >= 2:
         found = _prepared(name, data, mutant)
         with closing(found.transport):
             _play(found, data)
@@ -242,6 +248,10 @@ def _check_counts(found: StoreCheck) -> None:
 
 def described(name: str, data: bytes) -> InputDescription:
     """Return profile, variant and the steps up to the one that breaks something, as text."""
+    if _is_linked(name, data):
+        context = contexts(name)[setting_of(name, data)]
+        turns = described_linked(name, context.profile, context.variant, data[1:])
+        return InputDescription(context.profile, context.variant, turns)
     found = _prepared(name, data, None)
     with closing(found.transport), suppress(Exception), ending():
         _play(found, data)
@@ -252,7 +262,13 @@ def described(name: str, data: bytes) -> InputDescription:
 
 def setting_of(name: str, data: bytes) -> int:
     """Return the place of the profile and variant of an input among `contexts`."""
-    return (data[0] & ~(RECORDED | SMALL)) % len(contexts(name))
+    linked = 0 if linked_servers_of(name) is None else LINKED_SERVERS
+    return (data[0] & ~(RECORDED | SMALL | linked)) % len(contexts(name))
+
+
+def _is_linked(name: str, data: bytes) -> bool:
+    """Return whether an input is for servers that are linked."""
+    return len(data) >= 2 and data[0] & (LINKED_SERVERS | RECORDED) == LINKED_SERVERS and bool(linked_servers_of(name))
 
 
 def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:

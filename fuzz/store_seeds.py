@@ -19,6 +19,7 @@ from wireproof.fuzz.store_input import (
     KILLED_FIRST,
     KINDS,
     LACKING,
+    LINKED_SERVERS,
     OTHER_CASE,
     RECORDED,
     SMALL,
@@ -29,10 +30,12 @@ from wireproof.fuzz.store_input import (
 )
 from wireproof.fuzz.store_steps import RequestStep, Step
 from wireproof.protocols import Request
+from wireproof.reference_server.registry import linked_servers_of
 
 __all__ = ["BEFORE_EXPIRY", "CHANGED_SINCE", "EXPIRED", "LARGE", "LONG_AFTER", "seeds"]
 
 SEED_SIZE, DRAWN_SEEDS = 400, 300
+LINKED_SIZE, LINKED_SEEDS = 48, 12
 CHANGED_PLACES = frozenset({1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67})
 """The occurrences of a request, over all conversations, in which each of its fields is changed."""
 EXPIRED, CHANGED_SINCE = bytes([UNTIL_DUE | 1 << 3, 1]), bytes([UNTIL_DUE, 2])
@@ -67,6 +70,7 @@ def seeds(name: str) -> Iterator[bytes]:
             source = Random(f"store {name} {number}")
             drawn = (bytes([number | _small(at)]) + source.randbytes(SEED_SIZE) for at in range(DRAWN_SEEDS))
             yield from drawn
+            yield from _of_linked_servers(name, number)
             continue
         for at, one in enumerate(exchanges(name, context.profile, context.variant)):
             written = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
@@ -76,6 +80,14 @@ def seeds(name: str) -> Iterator[bytes]:
                 yield bytes([number]) + asked + _again(at, written)
             if written and at % 8 == 1:  # more than a server with low limits lets wait, though nothing waits
                 yield bytes([number | SMALL]) + asked + (written[-1][:1] + _large(context, one.asked[-1])) * LARGE_TIMES
+
+
+def _of_linked_servers(name: str, number: int) -> Iterator[bytes]:
+    """Yield inputs for servers that are linked, where a protocol has such: each kind of turn, then drawn ones."""
+    if linked_servers_of(name) is not None:
+        source = Random(f"linked {name} {number}")
+        yield bytes([number | LINKED_SERVERS, *(one for kind in range(8) for one in (kind, 0, kind, 9))])
+        yield from (bytes([number | LINKED_SERVERS]) + source.randbytes(LINKED_SIZE) for _ in range(LINKED_SEEDS))
 
 
 def _ended_otherwise(context: FuzzContext, head: bytes, steps: int, at: int) -> Iterator[bytes]:

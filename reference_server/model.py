@@ -6,7 +6,7 @@ follow. The checkers of sequential requests report every event to a `ServerModel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ __all__ = [
     "CountingModel",
     "Disagreement",
     "LastingModel",
+    "LinkedServers",
     "Model",
     "NeverEnding",
     "Reader",
@@ -242,3 +243,20 @@ class LimitedModel(Protocol):
 
     def limited(self, subscriptions: int) -> None:
         """Report that a connection may have so many; more are refused. Without a report none has as many."""
+
+
+class LinkedServers(Protocol):
+    """Servers that are linked, beside others that are not: what a link must do, and must not."""
+
+    configs: Mapping[str, str]
+    """Which server -> the text of its file of `--config`."""
+    done: list[str]
+    """The turns that were made, in words."""
+
+    def __init__(
+        self, make: Callable[[str], Any], advance: Callable[[int], None], *, profile: str, variant: str
+    ) -> None:
+        """`make` returns a new server by its name in `configs`; `advance` lets ns pass for all of them."""
+
+    def play(self, source: bytes) -> Disagreement | None:
+        """Make the turns that bytes draw; return the first difference."""

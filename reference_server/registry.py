@@ -12,7 +12,7 @@ from wireproof.protocols.profile import Profile
 from wireproof.protocols.registry import PACKAGES
 from wireproof.protocols.registry import protocol as codec_of
 from wireproof.reference_server.clock import Clock
-from wireproof.reference_server.model import Model, Reader, ServerModel
+from wireproof.reference_server.model import LinkedServers, Model, Reader, ServerModel
 from wireproof.reference_server.options import Option, chosen
 from wireproof.reference_server.service import Ids, Limits, Service, Trace
 
@@ -21,6 +21,7 @@ __all__ = [
     "create_service",
     "has_server_model",
     "limits_of",
+    "linked_servers_of",
     "model_of",
     "options_of",
     "portions_of",
@@ -164,6 +165,15 @@ def reader_of(protocol: str, *, link: str, role: str, is_new: bool) -> Reader | 
     """
     found: Mapping[tuple[str, str, bool], Reader] = getattr(import_module(SERVICES[protocol]), "READERS", {})
     return found.get((link, role, is_new))
+
+
+def linked_servers_of(protocol: str) -> type[LinkedServers] | None:
+    """Return what drives linked servers beside others that are not; None where servers are not linked.
+
+    It is `LINKED_SERVERS` of its package, if it has any.
+    """
+    found: type[LinkedServers] | None = getattr(import_module(SERVICES[protocol]), "LINKED_SERVERS", None)
+    return found
 
 
 def texts_of(protocol: str, link: str) -> tuple[bytes, ...]:
