@@ -175,9 +175,12 @@ class InProcess:
         """Tell the session of a connection that its write buffer is full, or has room. Raises `InvariantError`."""
         try:
             with self._portions():
-                self._simulation.hold(connection, is_held=is_held)
+                left = self._simulation.hold(connection, is_held=is_held)
         except Exception as error:
             raise _broken(error) from error
+        if left:
+            detail = f"{connection}: {left} bytes still wait once its client takes what comes"
+            raise InvariantError("what waits for a client is written", detail, "waits")
         return True
 
     def restart(self, *, is_killed: bool) -> bool:

@@ -69,8 +69,10 @@ MORE_THAN_RECORDED = 4
 LINKED_SERVERS = 0x20
 """Set in the first byte of an input for servers that are linked to each other, where a protocol has such."""
 IS_SMALL = "the server has low limits and does little at a time"
-LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST, OTHER_CASE, LACKING = 1, 2, 3, 4, 5, 6, 7, 8
+LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST, OTHER_CASE, LACKING, MANY = range(1, 10)
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
+MANY_TIMES = 64
+"""How often the last request of a step is sent there."""
 IN_PARTS = 3
 """Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
 MAY_HOLD, HOLDS_FROM = 2, 24
@@ -320,11 +322,17 @@ def _replay(found: StoreCheck, steps: StepReader) -> None:
         if isinstance(step, RequestStep):
             step = with_ids(step, found.known_ids, codec)
             step = steps.changed(step) if how == CHANGED else steps.lacking(step) if how == LACKING else step
+            step = many_times(step) if how == MANY else step
             if how == OTHER_CASE:
                 step = RequestStep(step.connection, tuple(map(in_other_case, step.requests)))
             steps.drawing.note(step.requests)
         for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
             found.do(step)
+
+
+def many_times(step: RequestStep) -> RequestStep:
+    """Return a step that sends its last request many times: what is wrong with one message of many is seen then."""
+    return RequestStep(step.connection, step.requests + step.requests[-1:] * (MANY_TIMES - 1))
 
 
 def _restart(found: StoreCheck, step: RestartStep) -> None:

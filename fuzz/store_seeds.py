@@ -20,6 +20,7 @@ from wireproof.fuzz.store_input import (
     KINDS,
     LACKING,
     LINKED_SERVERS,
+    MANY,
     OTHER_CASE,
     RECORDED,
     SMALL,
@@ -36,6 +37,8 @@ __all__ = ["BEFORE_EXPIRY", "CHANGED_SINCE", "EXPIRED", "LARGE", "LONG_AFTER", "
 
 SEED_SIZE, DRAWN_SEEDS = 400, 300
 LINKED_SIZE, LINKED_SEEDS = 48, 12
+LAST = 3
+"""Steps at the end of a conversation of which one is done many times."""
 CHANGED_PLACES = frozenset({1, 2, 4, 7, 11, 16, 22, 29, 37, 46, 56, 67})
 """The occurrences of a request, over all conversations, in which each of its fields is changed."""
 EXPIRED, CHANGED_SINCE = bytes([UNTIL_DUE | 1 << 3, 1]), bytes([UNTIL_DUE, 2])
@@ -64,6 +67,7 @@ def seeds(name: str) -> Iterator[bytes]:
                 yield head + bytes([0, *[OTHER_CASE] * (len(steps) - 1)])
             yield from _ended_otherwise(context, head, len(steps), at)
             yield from _begun_otherwise(context, head, steps, at)
+            yield from _many_times(context, head, steps, at)
             if (at + number) % len(contexts(name)) == 0:
                 yield from _changed(context, head, steps, changed)
         if context.by_state:
@@ -104,6 +108,13 @@ def _begun_otherwise(context: FuzzContext, head: bytes, steps: Sequence[Step], a
     first = next((place for place, step in enumerate(steps) if isinstance(step, RequestStep)), None)
     if context.by_state and at % 4 == 0 and first is not None:
         yield head + bytes(first) + bytes([LACKING, 1])
+
+
+def _many_times(context: FuzzContext, head: bytes, steps: Sequence[Step], at: int) -> Iterator[bytes]:
+    """Yield a conversation in which one of the last requests is sent many times."""
+    places = [place for place, step in enumerate(steps) if isinstance(step, RequestStep)][-LAST:]
+    if context.by_state and at % 16 == 5:
+        yield head + bytes(places[at // 16 % len(places)]) + bytes([MANY])
 
 
 def _again(number: int, written: Sequence[bytes]) -> bytes:

@@ -107,4 +107,4 @@ def _wrong(message: type[Message], detail: str, at: int) -> MalformedFrameError:
 
 
 def _shown(found: object) -> str:
-    return found[:40] if isinstance(found, str) else str(found)[:40]
+    return str(found)[:40]

@@ -97,6 +97,11 @@ class Session(ABC):
     def resume_writing(self) -> None:
         """The write buffer has room: continue where `pause_writing` stopped."""
 
+    @property
+    def unwritten(self) -> int:
+        """Bytes that wait to be written; none do between two calls while the write buffer has room."""
+        return 0
+
 
 class SlowWork(NamedTuple):
     """What takes long."""

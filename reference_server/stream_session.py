@@ -73,6 +73,11 @@ class StreamSession(Session, Generic[S, C]):
         self.flush()
         self._work()
 
+    @property
+    def unwritten(self) -> int:
+        """See `Session.unwritten`."""
+        return sum(map(len, self._out))
+
     def push(self, frame: bytes) -> None:
         """Queue a frame; it is written once the current requests are handled.
 

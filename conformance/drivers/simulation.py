@@ -149,14 +149,16 @@ class Simulation:
         self._wires: dict[str, _Wire | _SimulatedDatagrams] = {}
         self._opened = 0
 
-    def hold(self, connection: str, *, is_held: bool) -> None:
-        """Let the client of a stream take nothing, or take again what waits for it."""
+    def hold(self, connection: str, *, is_held: bool) -> int:
+        """Let the client of a stream take nothing, or take again what waits for it; return how much is not written."""
         wire = self._wires[connection]
         if isinstance(wire, _Wire) and wire.session is not None and not wire.closed:
             if is_held:
                 wire.session.pause_writing()
             else:
                 wire.session.resume_writing()
+                return 0 if wire.closed else wire.session.unwritten
+        return 0
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
         return Answer(kind, self._clock.monotonic_ns() / 1e9, data)

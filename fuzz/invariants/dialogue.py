@@ -218,6 +218,16 @@ class Dialogue:
                 if self._sent(message) is not None:
                     detail = f"{describe(message)} after the end of the replies"
                     self._broken("nothing is sent after the end", detail, message)
+            self._ask_after_the_end()
+
+    def _ask_after_the_end(self) -> None:
+        """Nobody is there to read what a client sends that has read the end: it is refused."""
+        for request in self._requests:
+            try:
+                self._client.send(request)
+            except LocalProtocolError:
+                continue
+            self._broken("nothing is sent after the end", f"{describe(request)} to who sends no more", request)
 
     def _may(self, end: Callable[[], object]) -> bool:
         try:

@@ -226,7 +226,7 @@ class StoreCheck:
     def _wait_held(self, step: Step, name: str, ns: int) -> None:  # what waits for the client is not asked for
         if ns >= 0 and self.transport.hold(name, is_held=True):
             self._advance(step, ns)
-            if self._is_quiet(name):
+            if self._is_quiet(name) and self.transport.hold(name, is_held=False):
                 self._disconnect(name, "reset")
 
     def _is_quiet(self, name: str) -> bool:
@@ -368,8 +368,7 @@ class StoreCheck:
         if found is not None:
             detail = f"{found.detail}: {how}"
             raise InvariantError("valid requests end no connection", detail, found.shape, found.clause)
-        due = self.judge.due(name)
-        if due is not None:
+        if self.judge.due(name) is not None:
             _check("every push arrives", self.judge.missing(name))
         self._perform(Shut(name, "close"))
         self._forget(name, since)

@@ -105,6 +105,11 @@ class PsrtSession(Session):
         self._ended = True
         self._follow_end()
 
+    @property
+    def unwritten(self) -> int:
+        """See `Session.unwritten`."""
+        return sum(map(len, self._out))
+
     def connection_lost(self) -> None:
         """Drop the state of a connection that is gone; may be called twice."""
         if self.closed:

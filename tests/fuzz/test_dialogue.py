@@ -48,6 +48,10 @@ def _counts_none(self: Any) -> EndOfStream:
     return EndOfStream(0)
 
 
+def _does_not_move(self: Any) -> EndOfStream:
+    return EndOfStream(len(self._pending))
+
+
 def _keeps_what_it_refused(self: Any, requests: Any) -> None:
     self._pending.extend(self.codec.answered(requests))
     self._machine.move(Move.REQUEST)
@@ -83,6 +87,7 @@ def _asked_where_the_frame_begins(self: Any, requests: Any) -> None:
         (ServerConnection, "_end_of_stream", _counts_none, "an end is reported once"),
         (ClientConnection, "_await_replies", _keeps_what_it_refused, "a refused message changes nothing"),
         (ServerConnection, "_accept", _reads_one_twice, "what is sent is read"),
+        (ClientConnection, "_end_of_stream", _does_not_move, "nothing is sent after the end"),
     ],
 )
 def test_a_wrong_side_is_found(

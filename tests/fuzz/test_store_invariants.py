@@ -14,8 +14,11 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.store_input import (
+    KINDS,
+    MANY,
     RECORDED,
     SMALL,
+    WAIT,
     check,
     contexts,
 )
@@ -56,6 +59,7 @@ from wireproof.protocols.throttr.requests import (
     Update,
     Whoami,
 )
+from wireproof.reference_server.namechan.session import NamechanSession
 from wireproof.reference_server.throttr.record_requests import RecordRequests
 from wireproof.reference_server.throttr.records import Record
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -283,3 +287,37 @@ def test_bytes_behind_the_request_of_an_event_are_found_though_server_and_model_
     plant(monkeypatch, Codec, "whole_request", " or stop != len(payload)", "")
     with pytest.raises(InvariantError, match="1818 is taken for WHOAMI"):
         play("7.3.2", "uint16", life)
+
+
+def test_one_message_of_many_that_comes_late_is_found_by_a_seed() -> None:
+    """A mutant that keeps each fiftieth message for a while was missed: no input had so many."""
+    made = [one for one in seeds("namechan") if one[0] & RECORDED and one[-1] == MANY and len(one) > 4]
+    found = set[str]()
+    for one in made:
+        check("namechan", one)
+        try:
+            check("namechan", one, "order-by-pairs")
+        except InvariantError as error:
+            found.add(error.invariant)
+
+    assert found >= {"pushes agree with the model"}
+
+
+def test_what_is_kept_for_a_client_that_takes_nothing_and_not_written_later_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A ping that came meanwhile waited for the end of the connection: the client was gone before anybody looked."""
+
+    def resume(self: NamechanSession) -> None:
+        self.is_slow = False
+        self._work()
+
+    held = [one for one in seeds("namechan") if one[0] & RECORDED and one[-2] & 15 == KINDS.index(WAIT)]
+    monkeypatch.setattr(NamechanSession, "resume_writing", resume)
+
+    def play_all() -> None:
+        for one in held:
+            check("namechan", one)
+
+    with pytest.raises(InvariantError, match="what waits for a client is written"):
+        play_all()
