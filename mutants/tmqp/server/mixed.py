@@ -81,4 +81,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutants.mutant("events-by-case", "Events of a channel are for who names it as it was created.", "EVENT-1 EVENT-2",
                    edit("Direct.event", "channel_name, number = channel.key, found",
                         "channel_name, number = channel.key if header(request.headers, b'channel-name') == channel.name else b'?', found")),
+    mutants.mutant("priorities-as-texts", "Priorities of bindings are compared as texts: 9 before 10.", "ROUTE-2",
+                   edit("Router.__init__", "key=lambda one: -one.priority", "key=lambda one: str(one.priority), reverse=True")),
 )  # fmt: skip
