@@ -307,6 +307,8 @@ def _of_count(world: World, queue: ModelQueue, wanted: Body, found: Mapping[str,
     if name in STORED and told > real:
         is_refused = queue.status is QueueStatus.STOPPED and queue.counts["refused"]
         return "TMQP-STOPPED-1" if is_refused else KEEPS_NO_MORE.get(queue.status, "")
+    if name in STORED and not told:
+        return ""  # perhaps none is counted
     items = [one.by for one in (*queue.high, *queue.normal)] if name in STORED else queue.counts
     ways = [one for one in set(items) if one.startswith(WAYS) and one not in world.proven]
     count = items.count if isinstance(items, list) else items.__getitem__

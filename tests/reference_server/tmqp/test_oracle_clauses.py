@@ -109,7 +109,7 @@ BROKEN: dict[str, tuple[str, tuple[Step, ...]]] = {
     "copies-lost": (
         "TMQP-COPY-1",
         (
-            on("b", made(b"just-allow")),
+            on("b", made(b"just-allow"), produced(5)),
             on("a", Produce(id=b"m1", target=b"d", content_type=1, headers=(Header(b"cc", b"c;1;m2"),))),
             on("a", QueueInfo(**ASK, target=b"c", headers=ONE)),
         ),
