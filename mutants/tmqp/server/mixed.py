@@ -83,10 +83,4 @@ MUTANTS: tuple[ServerMutant, ...] = (
                         "channel_name, number = channel.key if header(request.headers, b'channel-name') == channel.name else b'?', found")),
     mutants.mutant("priorities-as-texts", "Priorities of bindings are compared as texts: 9 before 10.", "ROUTE-2",
                    edit("Router.__init__", "key=lambda one: -one.priority", "key=lambda one: str(one.priority), reverse=True")),
-    mutants.mutant("stopped-is-told", "MessageProduced is told of what a STOPPED queue refuses.", "NOTIFICATION-6",
-                   edit("Pushing.push", "if refused := self._refused(queue, request):", "if refused := self._refused(queue, request):",
-                        "    if queue.settings.status is QueueStatus.STOPPED: self._channels.events.of_message(StoredMessage(request, queue, client, client.id, 15, False))")),
-    mutant("beyond-the-limit-is-told", "MessageProduced is told of what is refused for a limit.", "NOTIFICATION-6",
-           edit("Pushing.push", "if refused := self._refused(queue, request):", "if refused := self._refused(queue, request):",
-                "    if refused == ResultCode.LIMIT_EXCEEDED: self._channels.events.of_message(StoredMessage(request, queue, client, client.id, 15, False))")),
 )  # fmt: skip
