@@ -43,6 +43,12 @@ class Read(msgspec.Struct, frozen=True, gc=False):
     timeout: float
 
 
+class Look(Read, frozen=True, gc=False):
+    """Take what has come already; that nothing has is no event of the trace."""
+
+    timeout: float = 0.0
+
+
 class Shut(msgspec.Struct, frozen=True, gc=False):
     """End the connection: its sending side only, wholly, or by a reset."""
 

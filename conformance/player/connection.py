@@ -17,7 +17,7 @@ from wireproof.conformance.player.noop_requests import NoopRequests
 from wireproof.conformance.suite.field_boundaries import BoundaryReader
 from wireproof.conformance.suite.pattern_types import MessagePattern
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.protocols import ErrorCode, LocalProtocolError, RemoteProtocolError
+from wireproof.protocols import ErrorCode, LocalProtocolError, RemoteProtocolError, Reply
 
 
 class _NeededOpen:
@@ -66,6 +66,12 @@ class CaseConnection:
         """False once bytes were sent that no request stands for: what may come after the last step is then open."""
         self.looked_at = 0
         """How many of the bytes received were seen to be pushes after what was asked for."""
+        self.unread = False
+        """Only what the case reads is read."""
+        self.exchange: tuple[str, bool] | None = None
+        """The clause that its last answer was judged by, and whether that only prepared."""
+        self.answer: Reply | None = None
+        """The last answer, where nothing was sent since."""
         self.by_hand = False
         """Bytes were sent as the case writes them, which may ask for more than it says."""
 

@@ -28,7 +28,7 @@ from zlib import crc32
 
 import msgspec
 
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Answer, Look, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.intended import IntendedByConnection, IntendedFrame, Refusal
 from wireproof.conformance.model.outcome import StepEvent, Stopped
 from wireproof.conformance.model.targets import DIRECTLY, Way
@@ -45,7 +45,7 @@ from wireproof.conformance.suite.steps import NOTHING
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.values import MessageItem
 from wireproof.conformance.suite.written import as_written
-from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
+from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError, Reply
 from wireproof.reference_server.model import Window
 
 Result = TypeVar("Result")
@@ -106,12 +106,15 @@ class CaseConnections:
     def do(self, action: Action, connection: str = "", data: bytes = b"") -> ActionGenerator[Answer]:
         """Perform one action and keep what came of it; `data` is what a write sends."""
         answer = yield action
+        self._keep(action, answer, connection, data)
+        return answer
+
+    def _keep(self, action: Action, answer: Answer, connection: str, data: bytes = b"") -> None:
         at_us = round(answer.now * 1e6)
         self.now = at_us / 1e6
         shown = data if answer.kind is Kind.SENT else answer.data
         link = action.link if isinstance(action, Open) else ""
         self.trace.append(TraceEvent(at_us, connection, answer.kind, shown, link))
-        return answer
 
     def groups(self) -> frozenset[str]:
         """Return the groups of clauses that the case has used: `asked`, and what was inside the messages sent."""
@@ -143,6 +146,7 @@ class CaseConnections:
         if name not in self.lines:
             link_name = self._link_name(link or "")
             made = CaseConnection(name, self.symbols, link_name, first=link_name not in self._links)
+            made.unread = unread
             self._links.add(link_name)
             self.note("connect", name, link=made.link_name)
             answer = yield from self.do(made.opening(unread=unread, listener=listener), name)
@@ -205,6 +209,7 @@ class CaseConnections:
         messages = tuple(one.message for one in frames if one.message is not None)
         data = b"".join(one.data for one in frames)
         self.note("send", line.name, data=data, messages=messages)
+        line.answer = None
         line.intended.frames += frames
         self.asked.update(one.NAME for one in messages)
         whole, ends = line.unsegmented(frames), self.asks_no_more and self.carrier.segmentation.half_closes
@@ -260,13 +265,24 @@ class CaseConnections:
         while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
             answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
             if answer.kind is Kind.RECEIVED:
-                self._allowance.take(answer.data)
-                line.received += answer.data
-                line.codec.receive_data(answer.data)
+                self._take(line, answer.data)
             elif answer.kind is not Kind.SILENT:
                 line.ended = answer.kind
                 line.codec.receive_data(b"")
         return event or (EndOfStream(0) if line.ended else None)
+
+    def look(self, line: CaseConnection) -> ActionGenerator[None]:
+        """Take what has come on a connection, without waiting; whether it has ended is for the next `event`."""
+        looking = Look(line.name)
+        answer = yield looking
+        if answer.kind is Kind.RECEIVED:
+            self._keep(looking, answer, line.name)
+            self._take(line, answer.data)
+
+    def _take(self, line: CaseConnection, data: bytes) -> None:
+        self._allowance.take(data)
+        line.received += data
+        line.codec.receive_data(data)
 
     def _own(self, line: CaseConnection) -> Message | EndOfStream | None:
         """Return the next message that does not answer a no-op request, and no push that may come at any time."""
@@ -303,6 +319,8 @@ class CaseConnections:
             seconds, in_words = self.way.deadline(self.reply_to, self.timeout)
             event = yield from self.event(line, seconds)
         if event is not None and not isinstance(event, EndOfStream):
+            if isinstance(event, Reply) and line.codec.answered is not None:
+                line.answer = event
             return event
         expected = wording(as_written(wanted))
         self.clause = self.clause if line.codec.buffered else self.blame.get(NOTHING, self.clause)

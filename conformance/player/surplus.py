@@ -2,7 +2,8 @@
 
 An answer too many is the fault that is missed most easily, and waiting for silence would cost a sleep for
 each case. So three cheap checks replace the sleep. After an expectation, bytes that came along with the last reply
-are read by a copy of the codec (`nothing_beyond`): they may only be pushes. After the last step our side ends
+are read by a copy of the codec (`nothing_beyond`): they may only be pushes. So may what came while a case let time
+pass (`nothing_since`): an answer that comes twice would be taken for the next one. After the last step our side ends
 (`nothing_left`); a target that ends its side in turn has sent all it will send, and one that does not has
 `LAST_WORDS`. No-op requests still due are awaited before that (`_settled`). Bytes written by hand, replies that are
 due and connections without framing switch these checks off: what may come is then open.
@@ -20,10 +21,11 @@ from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.protocols import Message, Push, RemoteProtocolError
 
-__all__ = ["nothing_beyond", "nothing_left"]
+__all__ = ["nothing_beyond", "nothing_left", "nothing_since"]
 
 SETTLED = 0.02
 """Seconds in which a datagram that was sent before another came is there, too."""
+BEYOND = "nothing beyond the answer"
 LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
 SILENCE = 0.25
@@ -42,12 +44,31 @@ def nothing_beyond(connections: CaseConnections, line: CaseConnection) -> None:
         line.looked_at = len(line.received)
         reader = deepcopy(codec, {id(connections.symbols.codec): connections.symbols.codec})
         try:
-            while isinstance(reader.next_event(), Message):
-                pass
+            while isinstance(event := reader.next_event(), Message):
+                if reader.answered is None and event == line.answer:
+                    raise Stopped(Verdict.FAIL, BEYOND, f"it comes again: {describe(event)}", byte=0)
         except RemoteProtocolError:
             beyond = len(line.received) - codec.received
             detail = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
-            raise Stopped(Verdict.FAIL, "nothing beyond the answer", detail, byte=0) from None
+            raise Stopped(Verdict.FAIL, BEYOND, detail, byte=0) from None
+
+
+def nothing_since(connections: CaseConnections) -> ActionGenerator[None]:
+    """After time has passed, what has come on a connection where all is answered can only be pushes.
+
+    Raises `Stopped` for anything else, for the clause of the exchange before: what is asked next would be misread.
+    """
+    for line in list(connections.lines.values()):
+        is_open = line.ended is None and line.is_stream and line.framed and not line.unread
+        if line.exchange is None or not is_open or line.by_hand or line.codec.pending or line.noops.due:
+            continue
+        yield from connections.look(line)
+        try:
+            nothing_beyond(connections, line)
+        except Stopped:
+            connections.clause, connections.given = line.exchange
+            connections.reply_to = line.codec.answered.NAME if line.codec.answered else ""
+            raise
 
 
 def nothing_left(connections: CaseConnections) -> ActionGenerator[None]:

@@ -18,7 +18,7 @@ from wireproof.conformance.player.connections import ActionGenerator, CaseConnec
 from wireproof.conformance.player.modelled import allowed
 from wireproof.conformance.player.resource_limits import Budget
 from wireproof.conformance.player.sending import Variables, encoded, for_each, send
-from wireproof.conformance.player.surplus import SETTLED, nothing_beyond
+from wireproof.conformance.player.surplus import SETTLED, nothing_beyond, nothing_since
 from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import (
     AnyOf,
@@ -122,7 +122,7 @@ def _carried_out(talk: CaseConnections, verb: Verb, on: str, *, is_exact: bool) 
 def _about_time(talk: CaseConnections, verb: Wait | Mark | WaitUntil) -> ActionGenerator[None]:
     match verb:
         case Wait(seconds):
-            return talk.sleep(float(talk.symbols.number(seconds, "wait")))
+            return _wait(talk, float(talk.symbols.number(seconds, "wait")))
         case Mark(name):
             return _mark(talk, name)
         case WaitUntil(instant):
@@ -233,6 +233,7 @@ def _expect(
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
         if is_exact:
             _check_bytes(talk, line, message)
+    line.exchange = talk.clause, talk.given
     if not talk.asks_no_more:
         nothing_beyond(talk, line)
 
@@ -371,6 +372,11 @@ def _mark(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     talk.marks[name] = talk.now
 
 
+def _wait(talk: CaseConnections, seconds: float) -> ActionGenerator[None]:
+    yield from talk.sleep(seconds)
+    yield from nothing_since(talk)
+
+
 def _wait_until(talk: CaseConnections, instant: Instant) -> ActionGenerator[None]:
     """Wait until `plus` seconds after a mark; a later failure is certain only if seen before `latest`.
 
@@ -385,4 +391,4 @@ def _wait_until(talk: CaseConnections, instant: Instant) -> ActionGenerator[None
         talk.latest = None
     else:
         at, talk.latest = at - ahead, mark + float(number(instant.latest, "latest")) - talk.way.round_trip
-    yield from talk.sleep(max(0.0, at - talk.now))
+    yield from _wait(talk, max(0.0, at - talk.now))

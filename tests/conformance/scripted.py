@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Answer, Look, Open, Read, ReadUsage, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome, StepEvent
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
@@ -61,6 +61,8 @@ class ScriptedTarget:
         self.actions: list[Action] = []
         self.open: set[str] = set()
         self.figures: list[bytes] = []
+        self.meanwhile: dict[str, list[bytes]] = {}
+        """Connection -> what has come while time passed, at each look."""
 
     def play(self, player: Player) -> Outcome:
         """Run a player to its outcome."""
@@ -80,6 +82,9 @@ class ScriptedTarget:
 
     def _do(self, action: Action) -> tuple[Kind, bytes]:
         match action:
+            case Look(name):
+                come = self.meanwhile.get(name)
+                return (Kind.RECEIVED, come.pop(0)) if come else (Kind.SILENT, b"")
             case Open(name):
                 self._takes -= 1
                 if self._takes < 0:
