@@ -37,38 +37,48 @@ def nothing_beyond(connections: CaseConnections, line: CaseConnection) -> None:
 
     Raises `Stopped` for anything else.
     """
-    codec = line.codec
-    if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
-        return
-    if line.looked_at < len(line.received):
-        line.looked_at = len(line.received)
-        reader = deepcopy(codec, {id(connections.symbols.codec): connections.symbols.codec})
-        try:
-            while isinstance(event := reader.next_event(), Message):
-                if reader.answered is None and event == line.answer:
-                    raise Stopped(Verdict.FAIL, BEYOND, f"it comes again: {describe(event)}", byte=0)
-        except RemoteProtocolError:
-            beyond = len(line.received) - codec.received
-            detail = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
-            raise Stopped(Verdict.FAIL, BEYOND, detail, byte=0) from None
+    found = _surplus(connections, line)
+    if found is not None:
+        raise Stopped(Verdict.FAIL, BEYOND, found[0], byte=0)
 
 
 def nothing_since(connections: CaseConnections) -> ActionGenerator[None]:
     """After time has passed, what has come on a connection where all is answered can only be pushes.
 
-    Raises `Stopped` for anything else, for the clause of the exchange before: what is asked next would be misread.
+    Raises `Stopped` for anything else, and blames the clause about messages that nothing asks for, where the codec
+    knows one, else that of the exchange before: what is asked next would be misread.
     """
     for line in list(connections.lines.values()):
         is_open = line.ended is None and line.is_stream and line.framed and not line.unread
         if line.exchange is None or not is_open or line.by_hand or line.codec.pending or line.noops.due:
             continue
         yield from connections.look(line)
-        try:
-            nothing_beyond(connections, line)
-        except Stopped:
-            connections.clause, connections.given = line.exchange
+        found = _surplus(connections, line)
+        if found is not None:
+            clause, connections.given = line.exchange
+            connections.clause = found[1] or clause
             connections.reply_to = line.codec.answered.NAME if line.codec.answered else ""
-            raise
+            raise Stopped(Verdict.FAIL, BEYOND, found[0], byte=0)
+
+
+def _surplus(connections: CaseConnections, line: CaseConnection) -> tuple[str, str | None] | None:
+    """Return what came beyond the last answer and is no push, and the clause that it breaks for the codec."""
+    codec = line.codec
+    if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
+        return None
+    if line.looked_at >= len(line.received):
+        return None
+    line.looked_at = len(line.received)
+    reader = deepcopy(codec, {id(connections.symbols.codec): connections.symbols.codec})
+    try:
+        while isinstance(event := reader.next_event(), Message):
+            if reader.answered is None and event == line.answer:
+                return f"it comes again: {describe(event)}", None
+    except RemoteProtocolError as error:
+        beyond = len(line.received) - codec.received
+        detail = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
+        return detail, error.clause
+    return None
 
 
 def nothing_left(connections: CaseConnections) -> ActionGenerator[None]:

@@ -10,6 +10,12 @@ __all__ = ["MUTANTS"]
 REFUSED = 'self.answer(Error(f"{what}: {why}".encode()))'
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("unsubscribe-answered-again-later", "The answer to Unsubscribe comes again 60 ms later.", "UNSUBSCRIBE-1 FRAME-3",
+           edit("LineHandlers.unsubscribe", "return Unsubscribed(queue.topic, queue.name)",
+                "answer = Unsubscribed(queue.topic, queue.name)",
+                "again = lambda: session.closed or (session.push(session.connection.send(answer)), self._state.flush())",
+                "self._state.clock.call_at(now + 60_000_000, again)",
+                "return answer")),
     mutant("any-version", "Every version is spoken.", "VERSION-2 VERSION-3",
            edit("LineHandlers.version", "if request.version == VERSION:", "if True:")),
     mutant("newer-versions", "Version 2 is spoken.", "VERSION-2 VERSION-3",

@@ -20,6 +20,10 @@ OPENINGS = (
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("nop-unanswered", "NOP is not answered.", "NOP-2 NOP-1 TIMEOUT-2 TIMEOUT-3 ORDER-1 ROBUSTNESS-10",
            edit("ControlRequests.nop", "return OK", 'return b""')),
+    mutant("unsubscribe-answered-again-later", "The answer to UNSUBSCRIBE comes again 60 ms later.", "ROBUSTNESS-10",
+           first("ControlRequests.unsubscribe",
+                 r"again = lambda: session.closed or session._write(b'\1')",
+                 "self._state.clock.call_at(now + 60_000_000, again)")),
     mutant("nop-closes-data-socket", "NOP closes the data socket of the session.", "NOP-3 ATTACH-11 ATTACH-8",
            first("ControlRequests.nop", "if session.client.data is not None: session.client.data.end()")),
     mutant("bye-without-answer", "BYE is answered by closing alone.", "BYE-3 GREETING-8", handlers=saying(Bye, b"")),

@@ -62,6 +62,9 @@ def _per_profile(suffix: str, starts: str, row: str, count: str) -> tuple[Server
 # fmt: on
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("unsubscribe-refused-makes-a-channel", "UNSUBSCRIBE of a channel that is not held leaves an empty one.",
+           "CHANNELS-13 CHANNELS-14 CHANNEL-2 INFO-28",
+           edit("channels.Channels.remove", "if held is None:", "if held is None:", "    self._channels.setdefault(name, {})")),
     *_per_profile("", "CHANNELS-2", "CHANNELS-4", "CHANNELS-9"),
     *_per_profile("-7.3.2", "CHANNELS-3", "CHANNELS-5", "CHANNELS-10"),
     mutant("channels-names-within-rows", "Each channel name stands after its row.",

@@ -106,6 +106,12 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("forgets-after-six-pieces", "A request in more than six pieces is forgotten.", "ROBUSTNESS-6 ROBUSTNESS-8",
            first("ThrottrSession.data_received", "self.pieces = vars(self).get('pieces', 0) + 1 if self._tail else 0",
                  "if self.pieces > 6: self._tail.clear(); self.pieces = 0")),
+    *(mutant(f"{name.lower()}-answered-again-later", f"The answer to {name} comes again 60 ms later.", "ROBUSTNESS-5",
+             after("ThrottrSession._answer_any", "self._be_fresh()",
+                   f"if request.NAME == '{name}':",
+                   "    again = lambda: self.closed or self._write(answer)",
+                   "    self._state.clock.call_at(self._clock_ns() + 60_000_000, again)"))
+      for name in ("STAT", "CHANNELS", "PURGE")),
     mutant("long-pieces-corrupted", "Bytes of a long request in several pieces are lost.", "ROBUSTNESS-6",
            around("ThrottrSession.data_received", "within = bool(self._tail)",
                   "self.correct_data_received(data)",

@@ -15,6 +15,11 @@ PROPERTIES = (
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("hello-again-renames", "A second HELLO gives the client its name and type.", "HELLO-8",
            first("Operations.unknown", f"if request.content_type == 101: {'; '.join(PROPERTIES)}"), profiles=RELEASED),
+    mutant("join-answered-again-later", "The answer to JOIN comes again 60 ms later.", "RESPONSE-3",
+           edit("TmqpSession.take", "self.answer(answer)", "self.answer(answer)",
+                "if request.NAME == 'JOIN':",
+                "    again = lambda: self.closed or (self.answer(answer), self.state.flush())",
+                "    self.state.clock.call_at(self.state.clock.monotonic_ns() + 60_000_000, again)")),
     mutant("index-goes-on", "Index goes on over the pulls of a client.", "PULL-3",
            first("Pulled._headers", "seen = vars(self._queue).setdefault('seen', {})", "seen[self._client] = seen.get(self._client, 0) + 1"),
            edit("Pulled._headers", 'b"%d" % self._sent', 'b"%d" % seen[self._client]')),
