@@ -111,7 +111,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                    f"if request.NAME == '{name}':",
                    "    again = lambda: self.closed or self._write(answer)",
                    "    self._state.clock.call_at(self._clock_ns() + 60_000_000, again)"))
-      for name in ("STAT", "CHANNELS", "PURGE")),
+      for name in ("STAT", "CHANNELS", "SUBSCRIBE")),
     mutant("long-pieces-corrupted", "Bytes of a long request in several pieces are lost.", "ROBUSTNESS-6",
            around("ThrottrSession.data_received", "within = bool(self._tail)",
                   "self.correct_data_received(data)",
