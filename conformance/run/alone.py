@@ -3,8 +3,9 @@
 Some faults show only where nothing else is asked meanwhile: an answer that is kept until another request comes, a
 message, an end or a time-out that is seen to with the next bytes of anybody. So of each clause the plainest case is
 played while nothing else is under way, then the next plainest, as long as the time goes that is meant for it: ASKED
-seconds for cases that let no time pass, WAITED for those that do. The choice is a pure function of the cases and of how
-far the target is, so two runs choose alike.
+seconds for cases that let no time pass, WAITED for those that do, too few for time-outs of seconds: of each clause
+about these the plainest is played alone where slow cases are played, too. The choice is a pure function of the cases
+and of how far the target is, so two runs choose alike.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ __all__ = ["played_alone"]
 
 ASKED, WAITED = 1.8, 1.2
 """Seconds that the cases may take that let no time pass, and those that do."""
+WAITED_SLOWLY = 90.0
+"""The same for those that do, where slow cases are played."""
 PLAY, REQUEST = 0.004, 0.0006
 """Seconds that a play takes near the target, and each of its requests."""
 A_WHILE = 0.2
@@ -32,7 +35,7 @@ Seconds = Callable[[Case], float]
 
 
 def played_alone(
-    cases: Iterable[Case], suite: Suite, profile: str, parameters: Mapping[str, float] | None, far: Seconds
+    cases: Sequence[Case], suite: Suite, profile: str, parameters: Mapping[str, float] | None, far: Seconds
 ) -> list[Case]:
     """Return what is played alone, in the order of the plays.
 
@@ -43,6 +46,8 @@ def played_alone(
     found = []
     quick = [one for one in plain if not waits(one)], lambda one: one.clauses, ASKED
     others = [one for one in plain if waits(one)], lambda one: (suite.clauses[one.clauses[0]].group,), WAITED
+    if any(case.slow for case in cases):
+        others = others[0], lambda one: one.clauses[:1], WAITED_SLOWLY
     for some, subjects, most in (quick, others):
         spent = 0.0
         for case in _in_turn(some, subjects, waited):

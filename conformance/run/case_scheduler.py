@@ -70,7 +70,7 @@ from wireproof.conformance.run.quiet import Quiet
 from wireproof.conformance.run.seen_again import SeenAgain
 from wireproof.conformance.run.target_plays import TargetPlays
 from wireproof.conformance.run.timeouts import Timeouts
-from wireproof.conformance.suite.case_traits import keeps_to_itself, requests, waits
+from wireproof.conformance.suite.case_traits import keeps_to_itself, patience, requests, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import whole
@@ -84,7 +84,7 @@ BELIEVED = 8
 ENOUGH = 3
 """How many cases that do not pass alone are enough: the others are played beside each other."""
 UNDISTURBED = 10.0
-"""Seconds after which no more of them are: the target is slow, or the machine busy."""
+"""Seconds, beside those they let pass, after which no more of them are: the target is slow, or the machine busy."""
 
 
 class CaseScheduler(TargetPlays):
@@ -153,7 +153,8 @@ class CaseScheduler(TargetPlays):
         """Play what allows others beside it alone, as long as most pass; return it. Who fails is asked again."""
         left, played = self.plan.alone_of(cases), list[Case]()
         passed = self.confirmation.passed
-        self.calm_until = time.monotonic() + UNDISTURBED
+        waited = sum(patience(case, self.plan.settings.parameters) for case in left)
+        self.calm_until = time.monotonic() + UNDISTURBED + waited
         while left and not self.gone and time.monotonic() < self.calm_until:
             self.spared = []
             self.plan.played_alone.update(one.id for one in left)

@@ -18,7 +18,7 @@ from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.verdict.records import Record
 
 SUITE = load_suite("throttr")
-CASES = [one for one in SUITE.cases if "7.3.2" in one.profiles]
+CASES = [one for one in SUITE.cases if "7.3.2" in one.profiles and not one.slow]
 HANG = Outcome(
     Verdict.HANG,
     Trace([TraceEvent(0, "a", Kind.SILENT)]),
@@ -63,6 +63,14 @@ def test_what_lets_time_pass_and_what_does_not_are_both_chosen_and_nothing_that_
     assert {waits(one) for one in found} == {True, False}
     assert not any(one.exclusive or one.slow or one.heavy for one in found)
     assert "push/reaches-its-subscriber" in {one.id for one in found}
+
+
+def test_where_slow_cases_are_played_time_outs_of_seconds_are_played_alone_too() -> None:
+    timed_out = [make_case({"wait": seconds}, id=f"made/{seconds}") for seconds in (4, 5)]
+    slow = make_case({"send": [ASK]}, id="made/slow", slow=True)
+
+    assert chosen(timed_out) == []
+    assert [one.id for one in chosen([*timed_out, slow])] == ["made/4", "made/5"]
 
 
 def test_where_a_target_is_far_fewer_are_chosen() -> None:
