@@ -31,8 +31,9 @@ __all__ = ["LONGEST", "PAUSE", "FuzzContext", "largest_size"]
 
 PAUSE = 0.004
 """Seconds that a script waits for a reply before it continues."""
-READ_ONCE, REMEMBERED = 4096, 1024
-"""Connections whose fields are remembered, and the most bytes of each: offsets take a hundred times as much memory."""
+READ_ONCE, LOOKED_INTO = 4096, 1024
+"""Writes whose fields are remembered, and how many bytes of each: offsets take a hundred times as much memory, and a
+change in what is repeated later shows nothing new."""
 LONGEST = 4096
 """Longest conversation, in bytes, that is used as a seed: many short ones find more."""
 
@@ -250,12 +251,12 @@ class FuzzContext:
     def edges(self, script: Script, at: int) -> tuple[int, ...]:
         """Return the offsets in a write at which requests and fields begin or end, without its own ends.
 
-        Only its first `LONGEST` bytes are read: a change in what is repeated later shows nothing new.
+        Only its first `LONGEST` bytes are read.
         """
         write = script[at]
         assert isinstance(write, Write)
         if not self.by_state:
-            return self._boundaries(write.data[:LONGEST])
+            return self._boundaries(write.data[:LOOKED_INTO])
         mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
         dissection, edges = self.read(mine).get(write.connection) or self.dissection(), set[int]()
         before = dissection.of_client.size
@@ -271,8 +272,7 @@ class FuzzContext:
         def read(data: bytes) -> tuple[int, ...]:
             return boundaries_of(self.symbols, data).boundaries
 
-        remembered = lru_cache(READ_ONCE)(read)
-        return lambda data: (remembered if len(data) <= REMEMBERED else read)(data)
+        return lru_cache(READ_ONCE)(read)
 
     def read(self, script: Script) -> dict[str, Dissection]:
         """Return connection name -> dissection of what the script sends, read without any replies."""

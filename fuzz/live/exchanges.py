@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import cast
 
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -47,6 +46,10 @@ class PlayedConnection:
     """How many requests were looked at, and how many of them must have a reply."""
     _answerable: int = 0
 
+    def __post_init__(self) -> None:
+        self.link: Link = self.context.symbols.protocol.link_of(self.link_name)
+        self._new = self.context.dissection(self.link_name)
+
     def see(self, event: TraceEvent) -> None:
         """Add its next event."""
         if event.kind is Kind.SENT:
@@ -78,19 +81,6 @@ class PlayedConnection:
     def is_over(self) -> bool:
         """Whether nothing can come any more: the target ended it, or the script closed it."""
         return self.is_ended_by_target or Kind.CLOSED in self.ends
-
-    @cached_property
-    def link(self) -> Link:
-        """Its link."""
-        return self.context.symbols.protocol.link_of(self.link_name)
-
-    @cached_property
-    def _new(self) -> Dissection:
-        return self.context.dissection(self.link_name)
-
-    @cached_property
-    def _is_stream(self) -> bool:
-        return self.link.transport == "stream"
 
     @property
     def _dissection(self) -> Dissection:
@@ -198,7 +188,7 @@ class PlayedConnection:
     @property
     def due(self) -> int:
         """The number of requests that must have a reply and have none."""
-        if not self._is_stream:
+        if self.link.transport != "stream":
             return 0
         dissection = self._dissection
         frames, replies = dissection.of_client.frames, self.context.symbols.codec.profile.replies

@@ -71,7 +71,7 @@ class Play:
         """Bytes that went either way."""
         return size(self.script) + self.received
 
-    @property
+    @cached_property
     def received(self) -> int:
         """Bytes that came, on all connections."""
         return sum(len(one.data) for one in self.trace if one.kind is Kind.RECEIVED)
