@@ -306,6 +306,11 @@ def _of_count(world: World, queue: ModelQueue, wanted: Body, found: Mapping[str,
     told, real = (sum(int(str(one.get(each, 0))) for each in names) for one in (found, wanted.members))
     if name in STORED and told > real:
         is_refused = queue.status is QueueStatus.STOPPED and queue.counts["refused"]
+        if (
+            queue.status is QueueStatus.BROADCAST
+            and told > queue.counts["ReceivedMessages"] - queue.counts["SentMessages"]
+        ):
+            return ""  # more than nobody got: they are counted wrongly
         return "TMQP-STOPPED-1" if is_refused else KEEPS_NO_MORE.get(queue.status, "")
     if name in STORED and not told:
         return ""  # perhaps none is counted
