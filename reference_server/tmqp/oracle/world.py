@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wireproof.protocols.messages import Message
@@ -74,23 +74,27 @@ class Line:
 
     def _taken(self, message: Message) -> Expected | None:
         """Take a message off the first that it can be, and return it: one that must come, or else one that may."""
-        blocked: list[object] = []
-        fitting: list[Expected] = []
-        for one in self.due:
-            if one.stream is not None and one.stream in blocked:
-                continue
-            if one.fits(message):
-                fitting.append(one)
-            if one.stream is not None and one.is_certain:
-                blocked.append(one.stream)
-        found = next((one for one in fitting if one.is_certain), fitting[0] if fitting else None)
+        fitting = self._fitting(message)
+        found = next(fitting, None)
         if found is None:
             return self._exchanged(message)
-        if len(fitting) > 1 and found.stream is None:
+        if found.stream is None and next(fitting, None) is not None:
             self.either.append((found, message))
         found.learn(message)
         self.due.remove(found)
         return found
+
+    def _fitting(self, message: Message) -> Iterator[Expected]:
+        """Yield what a message can be: first what must come, of one stream the first alone, then what may."""
+        for is_certain in (True, False):
+            blocked: list[object] = []
+            for one in self.due:
+                if one.stream is not None and one.stream in blocked:
+                    continue
+                if one.is_certain is is_certain and one.fits(message):
+                    yield one
+                if one.stream is not None and one.is_certain:
+                    blocked.append(one.stream)
 
     def _exchanged(self, message: Message) -> Expected | None:
         """Take a message for what another one was taken for that may as well be something that is still expected."""
