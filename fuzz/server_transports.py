@@ -18,7 +18,7 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.durability.life_folders import LifeFolders
-from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.invariant_error import InvariantError, server_ended
 from wireproof.fuzz.small_bounds import small_portions
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
@@ -128,7 +128,7 @@ class InProcess:
             with self._portions():
                 self._simulation = Simulation(self._create)
         except ValueError as error:
-            raise _broken(error) from error
+            raise server_ended(error) from error
 
     def _create(self, clock: VirtualClock) -> Service:
         self._clock = clock
@@ -158,7 +158,7 @@ class InProcess:
             with self._portions():
                 answer = self._simulation.perform(action)
         except Exception as error:
-            raise _broken(error) from error
+            raise server_ended(error) from error
         _raise_swallowed()
         return answer
 
@@ -168,7 +168,7 @@ class InProcess:
             with self._portions():
                 self._clock.advance(ns)
         except Exception as error:
-            raise _broken(error) from error
+            raise server_ended(error) from error
         _raise_swallowed()
 
     def hold(self, connection: str, *, is_held: bool) -> bool:
@@ -177,7 +177,7 @@ class InProcess:
             with self._portions():
                 left = self._simulation.hold(connection, is_held=is_held)
         except Exception as error:
-            raise _broken(error) from error
+            raise server_ended(error) from error
         if left:
             detail = f"{connection}: {left} bytes still wait once its client takes what comes"
             raise InvariantError("what waits for a client is written", detail, "waits")
@@ -197,7 +197,7 @@ class InProcess:
             if is_killed:
                 self._service.close()
         except Exception as error:
-            raise _broken(error) from error
+            raise server_ended(error) from error
         shutil.rmtree(before)
         self._past_ns += self._clock.monotonic_ns()
         self._begin()
@@ -216,11 +216,7 @@ class InProcess:
 
 def _raise_swallowed() -> None:
     if SWALLOWED.first is not None and (error := SWALLOWED.take()) is not None:
-        raise _broken(error) from error
-
-
-def _broken(error: BaseException) -> InvariantError:
-    return InvariantError("the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__)
+        raise server_ended(error) from error
 
 
 class OverSockets:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["UNEXPECTED", "InvariantError", "unexpected", "unexpected_as_findings"]
+__all__ = ["UNEXPECTED", "InvariantError", "server_ended", "unexpected", "unexpected_as_findings"]
 
 UNEXPECTED = "only named errors"
 """The invariant that an exception breaks which the code under test may not raise."""
@@ -29,6 +29,12 @@ class InvariantError(AssertionError):
         self.detail = detail
         self.shape = shape or detail
         self.clause = clause
+
+
+def server_ended(error: BaseException) -> InvariantError:
+    """Return the violation that an exception is which a server lets through: it would have ended."""
+    kind = type(error).__name__
+    return InvariantError("the server stays", f"{kind}: {error}"[:300], kind)
 
 
 def unexpected(error: Exception, doing: str = "") -> InvariantError:

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.invariant_error import InvariantError, server_ended
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.model import LinkedServers
@@ -26,21 +26,21 @@ def check_linked(protocol: str, profile: str, variant: str, data: bytes, mutant:
 
 def described_linked(protocol: str, profile: str, variant: str, data: bytes) -> tuple[str, ...]:
     """Return the turns up to the one that breaks something, in words."""
-    made = _made(protocol, profile, variant, None)
+    done: list[str] = []
     try:
+        made = _made(protocol, profile, variant, None)
+        done = made.done
         _play(made, data)
     except InvariantError as error:
-        made.done.append(f"broken: {error}")
-    return tuple(made.done)
+        done.append(f"broken: {error}")
+    return tuple(done)
 
 
 def _play(made: LinkedServers, data: bytes) -> None:
     try:
         found = made.play(data)
     except Exception as error:
-        raise InvariantError(
-            "the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__
-        ) from error
+        raise server_ended(error) from error
     if found is not None:
         raise InvariantError("linked servers do as one does", found.detail, found.shape, found.clause)
 
@@ -63,9 +63,7 @@ def _made(protocol: str, profile: str, variant: str, mutant: str | None) -> Link
     try:
         return kind(make, clock.advance, profile=profile, variant=variant)
     except Exception as error:
-        raise InvariantError(
-            "the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__
-        ) from error
+        raise server_ended(error) from error
 
 
 @cache

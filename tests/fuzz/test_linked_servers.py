@@ -59,3 +59,14 @@ def test_what_a_link_does_wrong_is_found(
     monkeypatch.setattr(kind, name, instead)
 
     assert first_broken() == expected
+
+
+def test_servers_that_cannot_be_made_are_a_finding_and_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("no client")
+
+    monkeypatch.setattr(State, "__init__", fails)
+
+    with pytest.raises(InvariantError, match="the server stays: RuntimeError: no client"):
+        check("tmqp", SEEDS[0])
+    assert described("tmqp", SEEDS[0]).steps == ("broken: the server stays: RuntimeError: no client",)
