@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.places import ROOT
 from wireproof.spark.ingest import take
 from wireproof.spark.inputs import record_files
 from wireproof.spark.lake import ingest as ingesting
@@ -95,6 +97,26 @@ def test_a_part_of_a_run_is_marked_and_gives_way_to_the_whole_one(
     assert played(after) == [("run-1", "A", "fail"), ("run-1", "B", "pass")]
     assert len(after.markers) == 1
     assert after.evidence().count() == 1
+
+
+def test_duckdb_counts_what_the_lake_counts(
+    open_lake: Callable[[], Lake],
+    record: Callable[..., Record],
+    write_run: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The page's query without markers counted a run twice from its `--compact` until a `--vacuum` of all."""
+    [query] = re.findall(r"```duckdb\n(.*?)```", (ROOT / "docs" / "spark-lake.md").read_text("utf-8"), re.DOTALL)
+    some = [record(case="A", run_cases=2)]
+    take(open_lake(), [write_run("part", some), write_run("other", [record(run_id="run-2", implementation="beta")])])
+    take(open_lake(), [write_run("whole", [*some, record(case="B", run_cases=2)])])
+    monkeypatch.chdir(tmp_path / "lake")
+    duckdb = pytest.importorskip("duckdb")
+
+    assert duckdb.sql(query).fetchall() == [("alpha", "pass", 2), ("beta", "pass", 1)]
+    assert compact(open_lake()) == 2
+    assert duckdb.sql(query).fetchall() == [("alpha", "pass", 2), ("beta", "pass", 1)]
 
 
 def test_a_job_that_is_killed_or_too_late_leaves_nothing_visible(
