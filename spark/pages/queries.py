@@ -96,20 +96,29 @@ def failing(latest: DataFrame) -> DataFrame:
 
 
 def causes(latest: DataFrame, evidence: DataFrame) -> DataFrame:
-    """LATEST of the newest versions, and EVIDENCE -> for each implementation what it is blamed for, worst first."""
+    """LATEST of the newest versions, and EVIDENCE -> for each implementation what it is blamed for, worst first.
+
+    A cause is a clause and level: its worst case with what crossed the wire, all its cases, and where they fail.
+    """
     open_ones = charged(latest.where(F.col("not_required").isNull() & F.col("verdict").isin(*BLAMING)))
-    one_play = open_ones.groupBy(*WHO, "profile", "variant", "implementation_version", "charged", "level", "case").agg(
+    by_case = open_ones.groupBy(*WHO, "charged", "level", "case").agg(
         F.min("case_rank").alias("worst"),
         F.max("title").alias("title"),
-        F.sort_array(F.collect_set("delivery")).alias("deliveries"),
+        F.collect_set("delivery").alias("deliveries"),
         F.min("evidence_id").alias("evidence_id"),
+        F.collect_set(F.concat_ws(" ", "profile", "variant", "implementation_version")).alias("columns"),
+    )
+    worst = F.min(F.struct("worst", "case", "title", F.sort_array("deliveries").alias("deliveries"), "evidence_id"))
+    columns = F.array_distinct(F.flatten(F.collect_list("columns")))
+    by_cause = by_case.groupBy(*WHO, "charged", "level").agg(
+        worst.alias("first"), F.collect_list("case").alias("cases"), F.sort_array(columns).alias("columns")
     )
     wire = evidence.select("evidence_id", "expected", "got", "exchange").dropDuplicates(["evidence_id"])
-    shown = one_play.join(wire, on="evidence_id", how="left").withColumn("verdict", verdict_of("worst"))
-    fields = ("worst", "charged", "level", "case", "profile", "variant", "implementation_version")
-    cause = F.struct(*fields, "verdict", "title", "deliveries", "expected", "got", "exchange")
-    whole = F.sort_array(F.collect_list(cause))
-    return shown.groupBy(*WHO).agg(F.slice(whole, 1, CAUSES_SHOWN).alias("causes"), F.count("*").alias("number"))
+    one = by_cause.select(*WHO, "charged", "level", "columns", "first.*", F.sort_array("cases").alias("cases"))
+    shown = one.join(wire, on="evidence_id", how="left").withColumn("verdict", verdict_of("worst"))
+    fields = ("worst", "charged", "level", "case", "verdict", "title", "deliveries", "columns", "cases")
+    listed = F.sort_array(F.collect_list(F.struct(*fields, "expected", "got", "exchange")))
+    return shown.groupBy(*WHO).agg(F.slice(listed, 1, CAUSES_SHOWN).alias("causes"), F.count("*").alias("number"))
 
 
 def trends(columns: DataFrame) -> DataFrame:

@@ -198,8 +198,10 @@ wireproof.pages.implementation = async (main, query) => {
 };
 function cause(one) {
   const wire = (one.exchange || []).map((line) => `${line.direction} ${line.hex ?? ""} ${line.text ?? ""}`).join("\n");
-  return el("details", {}, el("summary", {}, el("span", { class: `verdict ${one.verdict === "lenient" ? "l" : "f"}` }, one.verdict), " ", el("span", { class: "mono" }, one.charged), ` ${one.level} · ${one.title ?? one.case} `, el("span", { class: "soft mono" }, `${one.case} ${one.profile} ${one.variant} ${one.implementation_version}`)),
-    el("p", {}, `Segmentations: ${one.deliveries.join(", ")}`), one.expected ? el("pre", {}, `expected ${one.expected}`) : null, one.got ? el("pre", {}, `got      ${one.got}`) : null, wire ? el("pre", {}, wire) : null);
+  const more = one.cases.filter((name) => name !== one.case);
+  return el("details", {}, el("summary", {}, el("span", { class: `verdict ${one.verdict === "lenient" ? "l" : "f"}` }, one.verdict), " ", el("span", { class: "mono" }, one.charged), ` ${one.level} · ${one.title ?? one.case} `, el("span", { class: "soft mono" }, one.case), more.length ? el("span", { class: "soft" }, ` and ${more.length} more`) : null),
+    el("p", {}, `In ${one.columns.join(", ")}. Segmentations: ${one.deliveries.join(", ")}.`), one.expected ? el("pre", {}, `expected ${one.expected}`) : null, one.got ? el("pre", {}, `got      ${one.got}`) : null, wire ? el("pre", {}, wire) : null,
+    more.length ? el("details", {}, el("summary", {}, `${more.length} more ${more.length === 1 ? "case is" : "cases are"} blamed on it`), el("p", { class: "mono" }, more.join(", "))) : null);
 }
 /** A badge is blue only where every case was judged and passes. */
 function badge(last) {

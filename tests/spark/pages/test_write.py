@@ -107,6 +107,30 @@ def test_the_site_says_what_the_records_say(aggregates: Aggregates, tmp_path: Pa
         assert "http" not in (tmp_path / page).read_text(encoding="utf-8").replace("http-equiv", "")
 
 
+def test_a_cause_is_listed_once_with_its_cases_and_where_they_fail(spark: SparkSession, tmp_path: Path) -> None:
+    """It was listed once for each case and variant: four variants of a server said everything four times."""
+    failing = play("alpha", "1.0", 1, "B", "fail")
+    records = [
+        failing | {"variant": variant, "case": case, "run_id": variant, "title": f"title of {case}"}
+        for variant in ("uint16", "uint8")
+        for case in ("b/two", "b/one")
+    ]
+    records.append(records[0] | {"case": "a/crash", "verdict": "crash", "delivery": "bytes"})
+    lake = commit_runs(spark, tmp_path / "lake", records)
+    refresh(lake)
+    aggregates = Aggregates(Lake(spark, lake.storage.root))
+    pages.write_site(aggregates, tmp_path / "site", {}, days=7)
+    alpha = data(tmp_path / "site", "index")["sections"][0]["columns"][0][3]
+
+    found = data(tmp_path / "site", f"implementation/{alpha}")["causes"]
+    assert found["number"] == 1
+    [cause] = found["causes"]
+    assert [cause[name] for name in ("charged", "verdict", "case")] == ["CL-B", "crash", "a/crash"]
+    assert cause["deliveries"] == ["bytes"]
+    assert cause["cases"] == ["a/crash", "b/one", "b/two"]
+    assert cause["columns"] == ["7.1.0 uint16 1.0", "7.1.0 uint8 1.0"]
+
+
 @pytest.mark.nightly
 @NEEDS_BROWSER
 def test_a_browser_shows_every_page_of_a_site(aggregates: Aggregates, tmp_path: Path) -> None:
