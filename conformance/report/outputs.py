@@ -157,7 +157,7 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
     for number, cause in enumerate(causes, 1):
         detail = xml_text(_cause_text(cause))
         ElementTree.SubElement(properties, "property", name=f"cause {number} of {len(causes)}", value=detail)
-    followed = {id(record): cause for cause in causes for record in cause.records[1:]}
+    followed = {_play(record): cause for cause in causes for record in cause.records[1:]}
     for record in _causes_first(records, causes):
         took = f"{record['duration_us'] / 1e6:.6f}"
         case = ElementTree.SubElement(
@@ -170,7 +170,7 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
             message = (
                 f"{why}{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
             )
-            if (follows := followed.get(id(record))) is not None:
+            if (follows := followed.get(_play(record))) is not None:
                 message += f"; follows from {named(follows.first)}"
             node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
             node.text = xml_text("\n".join(_junit_text(record, run.protocol)))
@@ -191,8 +191,13 @@ def _junit_text(record: Record, protocol: str) -> Iterator[str]:
 
 
 def _causes_first(records: Sequence[Record], causes: Sequence[Cause]) -> list[Record]:
-    first = [cause.first for cause in causes]
-    return [*first, *(one for one in records if all(one is not other for other in first))]
+    """Return the records, the first of each cause before all others; causes may have copies of them."""
+    where = {play: at for at, play in enumerate(dict.fromkeys(_play(cause.first) for cause in causes))}
+    return sorted(records, key=lambda one: where.get(_play(one), len(where)))
+
+
+def _play(record: Record) -> tuple[str, str]:
+    return record["case"], record["delivery"]
 
 
 def _junit_tag(record: Record, causes: Sequence[Cause]) -> str:
@@ -203,7 +208,7 @@ def _junit_tag(record: Record, causes: Sequence[Cause]) -> str:
     if record.get("not_required"):
         return "" if record["verdict"] == Verdict.PASS else "skipped"
     if record["level"] != Level.MAY and any(
-        cause.kind is CauseKind.PRECONDITION and cause.first is record for cause in causes
+        cause.kind is CauseKind.PRECONDITION and _play(cause.first) == _play(record) for cause in causes
     ):
         return "failure"
     match Verdict(record["verdict"]):

@@ -87,8 +87,9 @@ class RunComparison:
     @property
     def broken_causes(self) -> list[Cause]:
         """The causes, in the second run, of what broke."""
-        broken = {id(one.after) for one in self.of(Changed.BROKEN)}
-        return [one for one in causes_of(self.second.records) if any(id(record) in broken for record in one.records)]
+        broken = {one.after["record_id"] for one in self.of(Changed.BROKEN) if one.after is not None}
+        causes = causes_of(self.second.records)
+        return [one for one in causes if any(record["record_id"] in broken for record in one.records)]
 
     @property
     def notes(self) -> list[str]:

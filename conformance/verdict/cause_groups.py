@@ -25,6 +25,7 @@ from wireproof.conformance.verdict.record_facts import (
     CauseKind,
     asked_in,
     awaited_in_vain,
+    ends_apart,
     entry_of,
     extra_of,
     follows,
@@ -147,7 +148,7 @@ class _Grouping:
         """Return the groups."""
         consequences = [one for one in self._bad if follows(one)]
         roots = [one for one in self._bad if not follows(one)]
-        self._deaths([one for one in roots if process_of(one) is not None])
+        self._deaths([end for one in roots if process_of(one) is not None for end in ends_apart(one)])
         alone = [one for one in roots if process_of(one) is None]
         self._failures([one for one in alone if kind_of(one) in SHOWN])
         self._combinations()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.verdict.last_words import in_frame
 from wireproof.protocols.json_values import JsonObject
 
@@ -158,13 +159,34 @@ def unexplained(deaths: Sequence[Death]) -> Outcome:
 
     It is a hang where the target was there each time and answered nobody.
     """
-    ends = [f"it {one.how}, with {_listed(one.cases)} under way, none of which is known to do it" for one in deaths]
     expected = "a target that stays up through the run"
-    extra = {"ends": [{"how": one.how, "under_way": list(one.cases), **one.extra} for one in deaths]}
+    ends = [{"how": one.how, "under_way": list(one.cases), **one.extra} for one in deaths]
     verdict = Verdict.HANG if all("silent" in one.extra for one in deaths) else Verdict.CRASH
-    return Outcome(verdict, Trace(), Guilty.TARGET, expected=expected, got="; ".join(ends), extra=extra)
+    return Outcome(verdict, Trace(), Guilty.TARGET, expected=expected, got=told_of(ends), extra={"ends": ends})
+
+
+def told_of(ends: Sequence[JsonObject]) -> str:
+    """Return what the case that stands for the run got: each way in which the target ended, and how often.
+
+    `ends` are those of its record. What was under way each time is named where there is something.
+    """
+    ways: dict[str, list[list[str]]] = {}
+    for one in ends:
+        ways.setdefault(str(one.get("how")), []).append(list(one["under_way"]))
+    return "; ".join(f"it {how}{_under(times)}" for how, times in ways.items())
+
+
+def _under(times: Sequence[list[str]]) -> str:
+    """Return who was under way at the ends of one way; none of them is known to do it."""
+    if len(times) == 1:
+        return f", with {_listed(times[0])} under way, none of which is known to do it"
+    each = [case for case in times[0] if all(case in one for one in times)]
+    if each:
+        return f" {len(times)} times, each time with {_listed(each)} under way, none of which is known to do it alone"
+    cases = list(dict.fromkeys(case for one in times for case in one))
+    return f" {len(times)} times, with {_listed(cases)} under way, none of which is known to do it"
 
 
 def _listed(cases: Sequence[str]) -> str:
     shown = ", ".join(cases[:SHOWN])
-    return f"{len(cases)} cases ({shown}{', …' if len(cases) > SHOWN else ''})" if cases else "no case"
+    return f"{number_of(len(cases), 'case')} ({shown}{', …' if len(cases) > SHOWN else ''})" if cases else "no case"

@@ -10,6 +10,7 @@ from wireproof.conformance.model.outcome import ANYWHERE, BY_MODEL
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.crashes import told_of
 from wireproof.protocols.json_values import JsonObject
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = [
     "asked_in",
     "awaited_in_vain",
     "entry_of",
+    "ends_apart",
     "extra_of",
     "follows",
     "group_of",
@@ -78,6 +80,20 @@ def process_of(record: Record) -> JsonObject | None:
     if extra.get("process"):
         return dict(extra["process"])
     return dict(extra["ends"][0]) if extra.get("ends") else None
+
+
+def ends_apart(record: Record) -> list[Record]:
+    """Return a record for each way in which the target ended, where no case is known to do it; else the record alone.
+
+    The case that stands for the run has one record of all its ends, which may be deaths and hangs.
+    """
+    ways: dict[tuple[str, ...], list[JsonObject]] = {}
+    for one in extra_of(record).get("ends") or ():
+        ways.setdefault((str(bool(one.get("hang") or one.get("silent"))), *signature(one)), []).append(one)
+    if len(ways) < 2:
+        return [record]
+    extra = extra_of(record)
+    return [{**record, "got": told_of(ends), "extra": {**extra, "ends": ends}} for ends in ways.values()]
 
 
 def follows(record: Record) -> bool:

@@ -81,6 +81,27 @@ def test_a_hang_that_no_case_repeats_is_a_hang_with_the_processor_time() -> None
     assert grouped(stays_up, known) in ([["alone", "robustness/stays-up"]], [["robustness/stays-up", "alone"]])
 
 
+def test_ends_that_no_case_repeats_are_one_cause_for_each_way_in_which_the_server_ended() -> None:
+    hang = {"how": "answered nobody", "death": "answered nobody", "hang": {"cpu": 0.0, "seconds": 2.0, "busy": False}}
+    died_once = {"how": "died of SIGSEGV", "death": "died of SIGSEGV", "under_way": ["a"]}
+    stays_up = made("robustness/stays-up", "crash", place=None, sent=0)
+    stays_up["extra"]["ends"] = [
+        died_once,
+        {**hang, "under_way": ["b", "c"]},
+        {**hang, "under_way": ["c", "d"]},
+    ]
+    death, silence = causes_of([stays_up])
+
+    assert (death.kind, death.first["got"]) == (
+        CauseKind.DEATH,
+        "it died of SIGSEGV, with 1 case (a) under way, none of which is known to do it",
+    )
+    assert (silence.kind, silence.first["got"]) == (
+        CauseKind.HANG,
+        "it answered nobody 2 times, each time with 1 case (c) under way, none of which is known to do it alone",
+    )
+
+
 def test_a_hang_of_few_cases_stands_behind_what_many_cases_fail() -> None:
     hang = made("h", "hang", place=("GET", ""), blamed="C-2")
     should = made("s", "hang", place=("GET", ""), blamed="C-2", level="SHOULD")
