@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -25,6 +25,7 @@ from wireproof.conformance.run.crashes.attribution import Batch, Suspect
 from wireproof.conformance.run.crashes.evidence import CrashEvidence
 from wireproof.conformance.run.crashes.known_causes import KnownCauses, Signature, end_of, in_words
 from wireproof.conformance.run.crashes.search import GRACE, LATE, SETTLE, CrashSearch, Played
+from wireproof.conformance.run.crashes.watching import TICK, give_up, watched
 from wireproof.conformance.run.doubts import DISTURBED
 from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.processes import ServerProcess, StartError
@@ -34,13 +35,10 @@ from wireproof.conformance.verdict.crashes import Death, not_played
 
 HUNG_AGAIN = 1.0
 """Seconds in which a server answers another client, once it was seen that it may answer nobody any more."""
-HEARTBEAT = 0.5
-"""Seconds between two such questions."""
 STARVED = 2
 """How often more a server is asked that works, and had less CPU than one deadline: others use the machine, too."""
 WORKS = 0.1
 """The share of the time from which on a server that uses CPU is at work."""
-TICK = 0.02
 ALONE, TOGETHER = 3, 4
 """Numbers of the attempts that are made on a fresh process, alone and with other suspects."""
 FEW = 8
@@ -70,6 +68,8 @@ class SupervisedScheduler(CaseScheduler):
         self.known = KnownCauses(restarts)
         self._places, self._passes = self.limiter.places, 0
         """How many cases play concurrently while the server lives, and how many passed since it died."""
+        self._used = 0
+        """The number of the start of the server on which a case was played last."""
         self._in_vain: set[Signature] = set()
         """Ends whose case was looked for and not found."""
         self._later: list[Case] = []
@@ -107,7 +107,7 @@ class SupervisedScheduler(CaseScheduler):
             return not_played(self.gone)
         if (held := self._held_back(case)) is not None:
             return held
-        outcome, death = await self.alone(case, attempt=attempt)
+        outcome, death = await self._confirmed(case, SETTLE, attempt)
         if death is not None:
             await self.start_again(death)
         return outcome
@@ -150,7 +150,7 @@ class SupervisedScheduler(CaseScheduler):
             elif self.gone or tries[held.cause.case] >= TRIES:
                 self.report(case, held.outcome, began)
             else:
-                outcome, death = await self.alone(case, LATE)
+                outcome, death = await self._confirmed(case, LATE, ALONE)
                 tries[held.cause.case] += death is not None
                 self.report(case, outcome, began)
                 if death is not None:
@@ -188,11 +188,8 @@ class SupervisedScheduler(CaseScheduler):
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
-        self._give_up_server()
+        give_up(self._server)
         return outcome
-
-    def _give_up_server(self) -> None:
-        self._server.give_up("answered nobody any more, and was ended by wireproof")
 
     async def _play_all(self, cases: list[Case], attempt: int, *, alone: bool) -> None:
         batches = deque([cases])
@@ -207,21 +204,12 @@ class SupervisedScheduler(CaseScheduler):
             if batch.death.done() or batch.ended:  # what ended is not settled: it died, and nobody has noticed yet
                 batches.extendleft(reversed(await self._find(batch)))
 
-    @asynccontextmanager
-    async def _watched(self, batch: Batch, *, ask: bool) -> AsyncIterator[None]:
+    def _watched(self, batch: Batch, *, ask: bool) -> AbstractAsyncContextManager[None]:
         """Notice the death of the server while a batch plays; `ask`: also whether it answers, all the time."""
-        watches = [asyncio.create_task(self._watch(batch))]
-        watches += [asyncio.create_task(self._ask_all_the_time())] if ask else []
-        try:
-            yield
-        finally:
-            for watch in watches:
-                watch.cancel()
+        return watched(self._server, batch.death, self._asked_again if ask else None)
 
-    async def _watch(self, batch: Batch) -> None:
-        while self._server.death() is None:
-            await asyncio.sleep(TICK)
-        batch.death.set_result(None)
+    async def _asked_again(self) -> bool:
+        return await self.serves(HUNG_AGAIN)
 
     async def _play_batch(self, batch: Batch, cases: list[Case], attempt: int, *, alone: bool) -> None:
         if alone:
@@ -335,14 +323,6 @@ class SupervisedScheduler(CaseScheduler):
         played = [(one.case, one.outcome, one.began) for one in batch.ended if one.outcome is not None]
         return played, self._server.death()
 
-    async def _ask_all_the_time(self) -> None:
-        """Give the server up as soon as it has not answered two questions in a row."""
-        silent = 0
-        while silent < 2:
-            await asyncio.sleep(HEARTBEAT)
-            silent = 0 if await self.serves(HUNG_AGAIN) else silent + 1
-        self._give_up_server()
-
     def _cleared(self, suspects: Sequence[Suspect]) -> list[Case]:
         """Settle those that had passed; return the others, whose play was cut short or spoilt by the death."""
         spoilt = []
@@ -360,6 +340,33 @@ class SupervisedScheduler(CaseScheduler):
         while (death := self._server.death()) is None and time.monotonic() < deadline:
             await asyncio.sleep(TICK)
         return (outcome if death is None else self._evidence.crash(case, outcome, death)), death
+
+    async def _confirmed(self, case: Case, patience: float, attempt: int) -> tuple[Outcome, str | None]:
+        """Play a case alone as `alone` does; one that ends a server that others used must end a fresh one, too.
+
+        What it does not end again was ended by what came before: nobody is known to do it.
+        """
+        used = self._used == self._server.starts
+        outcome, death = await self.alone(case, patience, attempt=attempt)
+        if death is None or not used:
+            return outcome, death
+        end, crash_signature = self._evidence.of(death), self._evidence.signature(death)
+        self._searching = True
+        started = await self.start_again(death)
+        self._searching = False
+        if not started:
+            return outcome, death
+        outcome, again = await self.alone(case, patience, attempt=attempt)
+        if again is None:
+            self.deaths.append(Death(death, [case.id], end))
+            self.known.died(crash_signature, in_words(end), hung="hang" in end)
+            self._restarts += 1
+        return outcome, again
+
+    async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
+        """See `CaseScheduler`."""
+        self._used = self._server.starts
+        return await super().play(case, attempt, player)
 
     async def start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""

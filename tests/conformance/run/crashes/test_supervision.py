@@ -147,6 +147,35 @@ def test_who_dies_only_after_another_is_not_blamed() -> None:
     assert driver.order.count("made/2") == 4
 
 
+@pytest.mark.parametrize(("ends_a_fresh_one", "verdict", "unexplained"), [(False, "pass", 1), (True, "crash", 0)])
+def test_a_case_that_is_played_again_is_not_blamed_for_what_came_before(
+    ends_a_fresh_one: bool, verdict: str, unexplained: int
+) -> None:
+    server, cases = FakeServer(), some(2)
+    driver = FakeDriver(server, 4, lambda driver, case: case == "made/1" and (server.starts == 1 or ends_a_fresh_one))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings())
+    scheduler = SupervisedScheduler(plan, driver, lambda record: None, server, 9)  # type: ignore[arg-type]
+
+    async def again() -> Outcome:
+        await scheduler.play(cases[0])
+        return await scheduler.play_again(cases[1])
+
+    assert asyncio.run(again()).verdict == verdict
+    assert driver.order == ["made/0", "made/1", "made/1"]
+    assert [one.cases for one in scheduler.deaths] == [["made/1"]] * unexplained
+    assert counted(server.whys) == 1 - unexplained
+
+
+def test_a_case_that_ends_a_server_of_its_own_is_played_once() -> None:
+    server, cases = FakeServer(), some(1)
+    driver = FakeDriver(server, 4, lambda driver, case: True)
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings())
+    scheduler = SupervisedScheduler(plan, driver, lambda record: None, server, 9)  # type: ignore[arg-type]
+
+    assert asyncio.run(scheduler.play_again(cases[0])).verdict == "crash"
+    assert driver.order == ["made/0"]
+
+
 def test_a_death_is_looked_into_even_when_the_time_for_deliveries_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     real = SupervisedScheduler._find
 
