@@ -143,6 +143,8 @@ class _Grouping:
     def __init__(self, bad: Sequence[Record]) -> None:
         self._bad = bad
         self._groups: list[Group] = []
+        self._requests = {"", *(name for one in bad for name in asked_in(one))}
+        """What was asked for in plays that did not pass."""
 
     def made(self) -> list[Group]:
         """Return the groups."""
@@ -162,7 +164,7 @@ class _Grouping:
         """Join ends of the process with the same end and words, or without words and with a request in common."""
         by_words: dict[tuple[str, ...], Group] = {}
         wordless: dict[tuple[str, ...], list[tuple[set[str], Group]]] = defaultdict(list)
-        requests = frozenset({"", *(name for one in self._bad for name in asked_in(one))})
+        requests = self._requests
         for one in sorted(records, key=lambda one: (not asked_in(one), group_of(one) not in requests, size_of(one))):
             process = process_of(one) or {}
             hangs = extra_of(one).get("hang") or process.get("hang") or process.get("silent")
@@ -193,12 +195,22 @@ class _Grouping:
         held: dict[tuple[object, ...], int] = {}
         of_sdk = SdkKeys(records)
         for one in records:
-            for key in of_sdk.of(one):
+            for key in (*of_sdk.of(one), *self._recommended(one)):
                 leads[lead(id(one))] = lead(held.setdefault(key, id(one)))
         groups: dict[int, Group] = {}
         for one in sorted(records, key=lambda one: (kind_of(one) is not CauseKind.FAILURE, size_of(one))):
             groups.setdefault(lead(id(one)), Group(kind_of(one))).shows.append(one)
         self._groups += groups.values()
+
+    def _recommended(self, record: Record) -> list[tuple[object, ...]]:
+        """Return the clause that a server breaks, where it only recommends something and is about no request.
+
+        What it asks for (all answers come, in order, after a half close too) shows with whatever is asked for.
+        """
+        group = str(record["blamed"]).rpartition("-")[0].partition("-")[2]
+        if record.get("role") == "client" or record["level"] != Level.SHOULD or group in self._requests:
+            return []
+        return [("recommended", record["blamed"])]
 
     def _combinations(self) -> None:
         """Let combinations follow from what stopped at the same place, or from a request that is never answered."""

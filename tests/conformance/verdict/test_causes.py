@@ -299,3 +299,25 @@ def test_what_was_not_played_again_before_the_run_ended_is_one_cause() -> None:
     ]
 
     assert len(causes_of(found)) == 1
+
+
+@pytest.mark.parametrize(
+    ("blamed", "level", "causes"),
+    [
+        ("THR-ROBUSTNESS-9", "SHOULD", 1),
+        ("THR-ROBUSTNESS-9", "MUST", 3),
+        ("THR-QUERY-9", "SHOULD", 3),
+        ("THR-CLIENT-9", "SHOULD", 1),
+    ],
+)
+def test_what_is_recommended_whatever_is_asked_for_is_one_cause_wherever_it_shows(
+    blamed: str, level: str, causes: int
+) -> None:
+    facts = {"blamed": blamed, "level": level}
+    found = [
+        made("a", "lenient", place=("QUERY", ""), **facts),
+        made("b", "hang", place=("SET", ""), **facts),
+        made("c", "lenient", place=("LIST", "rows"), delivery="half-closed", **facts),
+    ]
+
+    assert len(causes_of(found)) == causes
