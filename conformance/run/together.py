@@ -30,6 +30,8 @@ ROWS = "rows"
 AT_ONCE = replace(APART, gap=0.0)
 ENOUGH = 4
 """Cases in a row that failed so, too, after which no more are played so: requests are wrong by themselves."""
+AGAIN = 4
+"""How often a case may be played once more as it says until it fails: threads answer in a wrong order by chance."""
 FAILED = (Verdict.FAIL, Verdict.HANG)
 
 
@@ -83,8 +85,9 @@ class Together:
             return outcome
         with suppress(Exception):
             passes = self._counted(await play(self._another(case, APART)))
-            if passes and (await play(self._another(case, None))).verdict in FAILED:
-                return self._of_all(outcome)
+            for _ in range(AGAIN if passes else 0):
+                if (await play(self._another(case, None))).verdict in FAILED:
+                    return self._of_all(outcome)
         return outcome
 
 

@@ -129,6 +129,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            before(*MOVE, "if due < record.due: return True")),
     mutant("update-ttl-to-the-past-refused", "DECREASE of a TTL to or below now answers 00.", "UPDATE-32",
            before(*MOVE, "if change == Change.DECREASE and due <= self._state.now: return False")),
+    mutant("update-ttl-decrease-wraps", "DECREASE of a TTL to before the clock began wraps around, so the record lives on.",
+           "UPDATE-32", before(*MOVE, "if change == Change.DECREASE: due %= 1 << 64"), variants=BROAD),
     mutant("update-ttl-patch-to-zero-ignored", "PATCH of a TTL to 0 answers 01 and moves nothing.", "UPDATE-33",
            before(*MOVE, "if change == Change.PATCH and not span: return True")),
     mutant("update-quota-of-all", "UPDATE of a quota empties every other counter.", "UPDATE-37",

@@ -17,7 +17,7 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.runner import simulate
-from wireproof.conformance.run.together import ENOUGH
+from wireproof.conformance.run.together import AGAIN, ENOUGH
 from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.suite.segmentation import APART, Carrier
 from wireproof.conformance.verdict.causes import causes_of
@@ -136,7 +136,20 @@ def test_a_case_that_fails_twice_is_played_on_other_keys_each_time() -> None:
     for _ in range(2):
         asyncio.run(plan.together.asked(case, player, outcome, passes))
 
-    assert len(keys) == 4
+    assert len(keys) == 2 * (1 + AGAIN)
+
+
+def test_what_fails_by_chance_where_requests_stand_together_breaks_the_clause_about_that() -> None:
+    plan, case = plan_of(), make_case(*TWICE, clauses=("THR-QUERY-6",))
+    player, plays = plan.player(case), []
+    outcome = SimulationDriver(torn.torn(EqualOnce)).play(player)
+
+    async def fails_the_third_time(player: Player) -> Outcome:
+        plays.append(player.talk.carrier.segmentation is APART)
+        return Outcome(Verdict.FAIL if len(plays) == 4 else Verdict.PASS, Trace(), Guilty.TARGET)
+
+    assert asyncio.run(plan.together.asked(case, player, outcome, fails_the_third_time)).blamed == CLAUSE
+    assert plays == [True, False, False, False]
 
 
 def test_an_accident_in_such_a_play_leaves_the_outcome() -> None:
