@@ -14,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any
 
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -25,7 +26,8 @@ from wireproof.conformance.run.crashes.attribution import Batch, Suspect
 from wireproof.conformance.run.crashes.evidence import CrashEvidence
 from wireproof.conformance.run.crashes.known_causes import KnownCauses, Signature, end_of, in_words
 from wireproof.conformance.run.crashes.search import GRACE, LATE, SETTLE, CrashSearch, Played
-from wireproof.conformance.run.crashes.watching import TICK, give_up, watched
+from wireproof.conformance.run.crashes.unprepared import Unprepared
+from wireproof.conformance.run.crashes.watching import TICK, asked, give_up, watched
 from wireproof.conformance.run.doubts import DISTURBED
 from wireproof.conformance.run.plan import Plan, Report
 from wireproof.conformance.run.processes import ServerProcess, StartError
@@ -37,8 +39,6 @@ HUNG_AGAIN = 1.0
 """Seconds in which a server answers another client, once it was seen that it may answer nobody any more."""
 STARVED = 2
 """How often more a server is asked that works, and had less CPU than one deadline: others use the machine, too."""
-WORKS = 0.1
-"""The share of the time from which on a server that uses CPU is at work."""
 ALONE, TOGETHER = 3, 4
 """Numbers of the attempts that are made on a fresh process, alone and with other suspects."""
 FEW = 8
@@ -61,15 +61,14 @@ class SupervisedScheduler(CaseScheduler):
         self._most = restarts
         self._restarts = 0
         self._searching = False
-        """Whether it is ended to find out who does it: such restarts do not count."""
+        """It is ended to find out who does it: such restarts do not count."""
         self._evidence = CrashEvidence(plan, server)
         self._hung = False
-        """Whether it ever answered nobody; from then on it is asked all the time while cases play concurrently."""
+        """It answered nobody once; from then on it is asked all the time while cases play concurrently."""
         self.known = KnownCauses(restarts)
-        self._places, self._passes = self.limiter.places, 0
-        """How many cases play concurrently while the server lives, and how many passed since it died."""
-        self._used = 0
-        """The number of the start of the server on which a case was played last."""
+        self._places, self._passes, self._used = self.limiter.places, 0, 0
+        """How many cases play concurrently while it lives, how many passed since it died, and which start was used."""
+        self._unprepared, self._all_played = Unprepared(), False
         self._in_vain: set[Signature] = set()
         """Ends whose case was looked for and not found."""
         self._later: list[Case] = []
@@ -128,6 +127,8 @@ class SupervisedScheduler(CaseScheduler):
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """See `CaseScheduler`."""
+        if not self._all_played and self._unprepared.takes(case, outcome, began):
+            return
         if outcome.verdict is Verdict.PASS:
             self.known.passed(case)
             self._passes += 1
@@ -162,6 +163,20 @@ class SupervisedScheduler(CaseScheduler):
         await self._play_later()
         for case in self._put_off:
             self.report(case, self._held_back(case) or not_played(self.gone or "was put off"), time.monotonic())
+        self._all_played = True
+        for played in await self._unprepared.decided(self._on_a_fresh_server):
+            self.report(*played)
+
+    async def _on_a_fresh_server(self, case: Case) -> Outcome:
+        await self.restart_target()
+        return await self.play_again(case)
+
+    def stop(self, why: str) -> None:
+        """See `CaseScheduler`."""
+        self._all_played = True
+        for played in self._unprepared.rest():
+            self.report(*played)
+        super().stop(why)
 
     async def _play_later(self) -> None:
         while self._later:
@@ -170,19 +185,14 @@ class SupervisedScheduler(CaseScheduler):
 
     async def serves(self, timeout: float | None = None) -> bool:
         """See `CaseScheduler`; measure what a server does that answers nobody."""
-        began, before = time.monotonic(), self._server.usage().cpu
         if self._hung and timeout is None:
             timeout = min(HUNG_AGAIN, self.plan.settings.timeout)
-        serves = await super().serves(timeout)
-        for _ in range(0 if self._hung else STARVED):
-            used, seconds = self._server.usage().cpu - before, time.monotonic() - began
-            if serves or not WORKS * seconds < used < self.plan.settings.timeout:
-                break
-            serves = await super().serves(timeout)
-        if serves:
+        ask = partial(super().serves, timeout)
+        found = await asked(self._server, ask, 0 if self._hung else STARVED, self.plan.settings.timeout)
+        if found is None:
             self._evidence.hang = None
             return True
-        await self._evidence.take_hang(self._server.usage().cpu - before, time.monotonic() - began)
+        await self._evidence.take_hang(*found)
         self._hung = True
         return False
 
@@ -206,10 +216,7 @@ class SupervisedScheduler(CaseScheduler):
 
     def _watched(self, batch: Batch, *, ask: bool) -> AbstractAsyncContextManager[None]:
         """Notice the death of the server while a batch plays; `ask`: also whether it answers, all the time."""
-        return watched(self._server, batch.death, self._asked_again if ask else None)
-
-    async def _asked_again(self) -> bool:
-        return await self.serves(HUNG_AGAIN)
+        return watched(self._server, batch.death, partial(self.serves, HUNG_AGAIN) if ask else None)
 
     async def _play_batch(self, batch: Batch, cases: list[Case], attempt: int, *, alone: bool) -> None:
         if alone:
@@ -250,6 +257,7 @@ class SupervisedScheduler(CaseScheduler):
                 self._put_off.append(case)
                 return
             began, player = time.monotonic(), self.plan.player(case, attempt)
+            self._used = self._server.starts
             playing = asyncio.create_task(self.play(case, attempt, player))
             either: set[asyncio.Future[Any]] = {playing, batch.death}
             try:
@@ -335,6 +343,7 @@ class SupervisedScheduler(CaseScheduler):
 
     async def alone(self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE) -> tuple[Outcome, str | None]:
         """Play a case alone; return its outcome, a crash with its evidence where the server died, and how it died."""
+        self._used = self._server.starts
         outcome = await self.play(case, attempt)
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:
@@ -350,8 +359,7 @@ class SupervisedScheduler(CaseScheduler):
         outcome, death = await self.alone(case, patience, attempt=attempt)
         if death is None or not used:
             return outcome, death
-        end, crash_signature = self._evidence.of(death), self._evidence.signature(death)
-        self._searching = True
+        end, crash_signature, self._searching = self._evidence.of(death), self._evidence.signature(death), True
         started = await self.start_again(death)
         self._searching = False
         if not started:
@@ -362,11 +370,6 @@ class SupervisedScheduler(CaseScheduler):
             self.known.died(crash_signature, in_words(end), hung="hang" in end)
             self._restarts += 1
         return outcome, again
-
-    async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
-        """See `CaseScheduler`."""
-        self._used = self._server.starts
-        return await super().play(case, attempt, player)
 
     async def start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""

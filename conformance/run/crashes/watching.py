@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from wireproof.conformance.run.processes import ServerProcess
 
-__all__ = ["TICK", "give_up", "watched"]
+__all__ = ["TICK", "asked", "give_up", "watched"]
 
 TICK = 0.02
 """Seconds between two looks at whether the server is there."""
 HEARTBEAT = 0.5
 """Seconds between two questions to a server that may answer nobody any more."""
+WORKS = 0.1
+"""The share of the time from which on a server that uses CPU is at work."""
 
 
 def give_up(server: ServerProcess) -> None:
     """End a server that runs and answers nobody."""
     server.give_up("answered nobody any more, and was ended by wireproof")
+
+
+async def asked(
+    server: ServerProcess, serves: Callable[[], Awaitable[bool]], again: int, most: float
+) -> tuple[float, float] | None:
+    """Ask whether the server answers; return None where it does, else the CPU that it used and the time, in seconds.
+
+    It is asked `again` so often where it was at work and had less than `most` seconds of CPU.
+    """
+    began, before = time.monotonic(), server.usage().cpu
+    for _ in range(again + 1):
+        if await serves():
+            return None
+        used, seconds = server.usage().cpu - before, time.monotonic() - began
+        if not WORKS * seconds < used < most:
+            break
+    return used, seconds
 
 
 @asynccontextmanager

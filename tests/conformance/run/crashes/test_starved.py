@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.run.supervised import SUITE, FakeDriver, FakeServer
 from wireproof.conformance.run.case_scheduler import CaseScheduler
-from wireproof.conformance.run.crashes import supervision
+from wireproof.conformance.run.crashes import watching
 from wireproof.conformance.run.crashes.evidence import CrashEvidence
 from wireproof.conformance.run.crashes.supervision import SupervisedScheduler
 from wireproof.conformance.run.plan import Plan, Settings
@@ -31,7 +31,7 @@ def test_one_that_works_and_has_little_cpu_is_asked_again(
 
     monkeypatch.setattr(CaseScheduler, "serves", serves)
     monkeypatch.setattr(CrashEvidence, "take_hang", take_hang)
-    monkeypatch.setattr(supervision, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(watching, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(server, "usage", lambda: Usage(0, 0, share * clock[0]))
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, [], Settings(timeout=5.0))
     driver = FakeDriver(server, 4, lambda _, case: False)

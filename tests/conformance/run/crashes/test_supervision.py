@@ -29,6 +29,7 @@ from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.crashes.supervision import FEW, SupervisedScheduler
+from wireproof.conformance.run.crashes.unprepared import ENOUGH
 from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import choice_of
 from wireproof.conformance.run.serving import ServingCheck
@@ -157,7 +158,7 @@ def test_a_case_that_is_played_again_is_not_blamed_for_what_came_before(
     scheduler = SupervisedScheduler(plan, driver, lambda record: None, server, 9)  # type: ignore[arg-type]
 
     async def again() -> Outcome:
-        await scheduler.play(cases[0])
+        await scheduler.alone(cases[0])
         return await scheduler.play_again(cases[1])
 
     assert asyncio.run(again()).verdict == verdict
@@ -427,3 +428,35 @@ def test_a_case_that_ends_the_server_has_no_play_under_other_deliveries() -> Non
 
     assert {key: verdict for key, verdict in found.items() if key[0] == "made/3"} == {("made/3", "whole"): "crash"}
     assert [verdict for key, verdict in found.items() if key[0] != "made/3"] == ["pass"] * 15
+
+
+class UnpreparedDriver(FakeDriver):
+    """Prepares cases in vain until the server is started again; some of them fail then."""
+
+    fails: frozenset[str] = frozenset()
+
+    async def play(self, player: Player) -> Outcome:
+        outcome, case = await super().play(player), player.case.id
+        if case.startswith("alone/") and self.server.starts == 1:
+            return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.TARGET, step=0, expected="ok", got="no")
+        return CUT if case in self.fails else outcome
+
+
+def test_a_case_whose_preparation_failed_is_believed_where_it_fails_on_a_fresh_server() -> None:
+    cases = [*some(4), *[make_case(id=f"alone/{one}") for one in ("fails", "passes")]]
+    UnpreparedDriver.fails = frozenset({"alone/fails"})
+    records, driver = run(cases, lambda driver, case: False, kind=UnpreparedDriver)
+
+    assert records["alone/fails"]["verdict"] == "fail"
+    assert (records["alone/passes"]["verdict"], records["alone/passes"]["got"]) == ("untestable", "no")
+    assert driver.order[-3:] == ["alone/fails", "alone/passes", STAYS_UP.id]
+    assert driver.server.whys == ["for a case that wants a fresh one"] * 2
+
+
+def test_of_cases_that_differ_in_a_value_one_is_played_on_a_fresh_server_and_not_many_in_vain() -> None:
+    cases = [make_case(id=f"alone/{entry}.{value}") for entry in range(9) for value in range(3)]
+    UnpreparedDriver.fails = frozenset()
+    records, driver = run(cases, lambda driver, case: False, kind=UnpreparedDriver)
+
+    assert {one["verdict"] for one in records.values() if one["case"] != STAYS_UP.id} == {"untestable"}
+    assert len(driver.server.whys) == ENOUGH
