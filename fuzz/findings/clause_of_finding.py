@@ -9,6 +9,7 @@ from wireproof.fuzz.differential.clause_attribution import ClauseAttribution
 from wireproof.fuzz.differential.comparison import AnswerDifference
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Suspicion
+from wireproof.fuzz.live.oracles import ANSWERED, SERVED_ON
 
 __all__ = ["clause_of"]
 
@@ -18,11 +19,15 @@ MEMORY = "memory is linear in the input"
 def clause_of(suspicion: Suspicion, context: FuzzContext) -> str | None:
     """Return the clause of a suspicion: the same for equal ones, so that findings of several runs are one.
 
-    What is about one request breaks the clause whose cases look at such an answer most. Everything else, and a request
-    that no clause is about, is taken as about the process: its memory, or that it stays up.
+    A request without an answer breaks the clause about that, where the protocol has one (`unanswered` of its probe).
+    What else is about one request breaks the clause whose cases look at such an answer most. Everything else, and a
+    request that no clause is about, is taken as about the process: its memory, or that it stays up.
     """
     if suspicion.clause is not None:
         return suspicion.clause
+    unanswered = load_suite(context.name).probe.get("unanswered")
+    if unanswered and suspicion.oracle in (SERVED_ON, ANSWERED):
+        return str(unanswered)
     request, reply = suspicion.about
     if request:
         kinds = (reply,) if reply else ()

@@ -23,13 +23,14 @@ from wireproof.fuzz.live.reply_oracles import disagreement, leak, unlike_the_mod
 from wireproof.fuzz.live.simulated_plays import simulated
 from wireproof.fuzz.script import size
 
-__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "SERVED_ON", "STAYS", "WAITS", "judged"]
+__all__ = ["ANSWERED", "NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "SERVED", "SERVED_ON", "STAYS", "WAITS", "judged"]
 
 STAYS = "the process stays"
 """The oracle of how a process ends."""
 SERVED = "others are served"
 """The oracle that a slow machine breaks, too."""
 SERVED_ON = "a connection is served on"
+ANSWERED = "every request is answered"
 WAITS = frozenset({SERVED, SERVED_ON})
 """Oracles that report what did not come in time."""
 Oracle = Callable[[Play], Suspicion | None]
@@ -124,7 +125,7 @@ def lost(play: Play) -> Suspicion | None:
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
             detail = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
             shape = " ".join(sorted({one.NAME for one in line.requests}))
-            return Suspicion("every request is answered", detail, shape, about=(_first_due(line), ""))
+            return Suspicion(ANSWERED, detail, shape, about=(_first_due(line), ""))
     return None
 
 

@@ -31,6 +31,11 @@ MUTANTS = (
            after("Link.data_received", "self._read()",
                  'if self.ended is None and self._codec.buffered and not hasattr(self, "_patience"): '
                  'self.fail(BadReplyError("the answer is too short"))')),
+    mutant("half-a-greeting-is-broken", "A greeting that comes in several segments is an error.", "CLIENT-25",
+           after("Link.data_received", "self._read()",
+                 'first = vars(self).setdefault("_heard", []); first.append(1)',
+                 'if len(first) == 1 and self.ended is None and self._codec.buffered: '
+                 'self.fail(BadReplyError("the greeting is too short"))')),
     mutant("datagram-codes-ignored", "Every answer to a datagram is success.", "CLIENT-17",
            edit("_code", "return accepted(request.NAME, reply)", "return ResponseCode.OK")),
     mutant("unanswered-datagram-is-ok", "A datagram that is not answered in time is success.", "CLIENT-17",
