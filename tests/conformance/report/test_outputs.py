@@ -99,20 +99,6 @@ def test_junit_reports_verdict_clause_and_bytes(tmp_path: Path) -> None:
     assert "a < abab" in str(case[0].text)
 
 
-def test_junit_has_each_play_once_where_its_record_has_several_causes(tmp_path: Path) -> None:
-    ends = [{"how": how, "death": how, "under_way": ["insert/one"]} for how in ("died of SIGSEGV", "ended with 1")]
-    stays_up = record("robustness/stays-up", "crash", "SHOULD", extra={"ends": ends})
-    write_junit(tmp_path / "junit.xml", RUN, [record("insert/two"), stays_up, record("insert/three", "fail")])
-    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
-
-    assert [one.attrib["name"] for one in suite.findall("testcase")] == [
-        "robustness/stays-up",
-        "insert/three",
-        "insert/two",
-    ]
-    assert len(suite.findall("properties/property")) == 3
-
-
 def test_the_sentence_of_the_clause_stands_beside_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     failed = record(verdict="fail", protocol="throttr", role="server")
     write_junit(tmp_path / "junit.xml", RUN, [failed])
