@@ -9,6 +9,7 @@ import click
 
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.outputs import OutputError, reporting_file_errors
+from wireproof.conformance.run.asked_features import can_be_asked
 from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
 from wireproof.conformance.suite.declared import server_document, server_files
 from wireproof.protocols import protocol_names
@@ -27,7 +28,9 @@ def listed(suite: Suite) -> Iterator[str]:
     if every := document.get("every", ()):
         yield _paragraph("Every server, whatever it declares", texts=every)
     if suite.features:
-        yield _paragraph("What a server may have (--feature NAME)", suite.features.items(), listeners)
+        asked = ", ".join(name for name in suite.features if name in can_be_asked(suite))
+        found = [f"Found out by asking, where no --feature is given: {asked}."] if asked else []
+        yield _paragraph("What a server may have (--feature NAME)", suite.features.items(), [*listeners, *found])
     if suite.parameters:
         values = [(f"{name}={one.value:g}", one.text) for name, one in suite.parameters.items()]
         yield _paragraph("What the cases count on, unless it is declared otherwise (--limit NAME=VALUE)", values)
@@ -65,6 +68,7 @@ def command(name: str, *, out: Path | None) -> None:
     """List what a server of PROTOCOL may have and must be set up with, so that its cases can be played.
 
     Cases that need what the server does not declare are unsupported, never failed.
+    Where nothing is declared, `wireproof test` asks for the features that can be found out.
 
     \b
     wireproof features psrt --out setup

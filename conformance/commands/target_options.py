@@ -63,7 +63,8 @@ OPTIONS = (
         multiple=True,
         metavar="NAME",
         help="A feature of the target (wireproof features PROTOCOL); repeat it, or separate with commas. Cases "
-        "that need another feature are unsupported. The simulation has all features.",
+        "that need another feature are unsupported. Where none is named, the target is asked for those that can be "
+        "found out. The simulation has all features.",
     ),
     click.option(
         "--listener",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 from rich.console import Console
 
 from wireproof.conformance.commands.closing_report import HARNESS, INTERRUPTED, USAGE, closing_report, exit_code
+from wireproof.conformance.commands.measuring import Measuring
 from wireproof.conformance.commands.output_options import open_page, output_options, recorded_options
 from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.resumed import earlier_results, go_on, on_full_disk, resumed, with_options_of_run
@@ -29,7 +29,6 @@ from wireproof.conformance.commands.selection_options import (
 )
 from wireproof.conformance.commands.target_options import (
     Target,
-    assumed_limits,
     declared_limits,
     settings_of,
     target_of,
@@ -37,7 +36,7 @@ from wireproof.conformance.commands.target_options import (
     undeclared_limits,
 )
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
@@ -49,11 +48,9 @@ from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunF
 from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.collector import collecting_seldom
-from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError, run_until_ended, signals_ignored
-from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
@@ -160,10 +157,12 @@ class _Test:
         if expression.strip():
             parse(expression, ids_of(self.suite))
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else NOTHING
-        with waiting("asking the target what it speaks, and for its limits", quiet=self.console.quiet):
+        with waiting("asking the target what it speaks, and for its limits and features", quiet=self.console.quiet):
             run = self._who()
             run.asked = asked_of(self.options, run.role, self.suite)
-            self._measure(run)
+            if self.address is not None:
+                measuring = Measuring(self.suite, self.target, options=self.options, announce=_announce)
+                self.settings = measuring.settings(run, self.address, self.settings)
         plan = Plan(run, self.suite, (), self.settings)
         plan.notify = _announce
         plan.cases = of_effort(self._selected(run, expression, level), self.options["effort"])
@@ -208,48 +207,6 @@ class _Test:
         closing_report(self.console, plan, records, comparison, code, where, self._hint)
         open_page(where, opens=self.options["opens"])
         return code
-
-    def _measure(self, run: Run) -> None:
-        """Find out what lies between here and the target, and say what of it the run takes into account."""
-        if self.address is None:
-            return
-        spoken, settings = Spoken(run.profile, run.variant), self.settings
-        declared = settings.features or frozenset()
-        ask = DIRECT not in declared
-        most = settings.jobs + SPARE
-        route = asyncio.run(measured(self.suite, self.address, spoken, settings.timeout, most, ask=ask))
-        if not route.proxy and DIRECT in self.suite.features:
-            declared |= {DIRECT}
-        self.settings = replace(settings, route=route, features=declared)
-        for note in route.notes:
-            _announce(note)
-        self._measure_limits(self.address, spoken)
-
-    def _measure_limits(self, address: Address, spoken: Spoken) -> None:
-        """Find out the limits that nobody declared, and say which are other than assumed."""
-        assumed, server = assumed_limits(self.suite, self.options["limits"]), self.target.server
-        asking = measured_limits(
-            self.suite,
-            address,
-            spoken,
-            self.settings.timeout,
-            assumed,
-            self.settings.route.round_trip,
-            at_once=self.settings.route.at_once,
-            alive=lambda: server is None or server.death() is None,
-        )
-        found, unknown = asyncio.run(asking)
-        if server is not None and (death := server.death()) is not None:
-            asyncio.run(server.restart(f"it {death} while its limits were asked for"))
-        elif unknown:
-            assumed_ones = ", ".join(f"{name}={assumed[name]}" for name in unknown)
-            _announce(
-                f"limits of the target that took too long to find: {assumed_ones} assumed; --limit NAME=N says others"
-            )
-        if found:
-            self.settings = replace(self.settings, parameters={**(self.settings.parameters or {}), **found})
-            shown = ", ".join(f"{name}={number} ({assumed[name]} is assumed)" for name, number in found.items())
-            _announce(f"limits of the target, found by asking: {shown}; --limit NAME=N declares another")
 
     def _selected(self, run: Run, expression: str = "", level: Level = Level.MAY) -> list[Case]:
         everything = self.options["slow"]

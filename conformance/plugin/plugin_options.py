@@ -24,7 +24,10 @@ OPTIONS = {
     "--wireproof-variant": (None, "variant the server speaks (default: what --wireproof-target says when asked)"),
     "--wireproof-level": ("may", "lowest level to play: must, should or may"),
     "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
-    "--wireproof-feature": ("", "features the server has, with commas between; cases that need others are skipped"),
+    "--wireproof-feature": (
+        "",
+        "features the server has, with commas between; cases that need others are skipped. Without any it is asked",
+    ),
     "--wireproof-requirements": (
         "",
         "requirement set, such as throttr-7.3.2@1; failures that it does not ask for skip",

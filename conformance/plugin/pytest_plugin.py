@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,6 +80,7 @@ class Session:
         """Raises `ProbeError` when the target speaks something else than the cases, `OSError` when nobody is there."""
         from wireproof.conformance.plugin.worker_lock import WorkerLock
         from wireproof.conformance.run import reference_target
+        from wireproof.conformance.run.asked_features import features_found
         from wireproof.conformance.run.bounds import MANY, Bounds
         from wireproof.conformance.run.plan import Plan, Settings
         from wireproof.conformance.run.probe import Spoken, ask_spoken
@@ -105,9 +107,13 @@ class Session:
             features |= frozenset() if route.proxy else {DIRECT} & set(suite.features)
         limits = self._limits(suite, route, timeout_of(config))
         self._settings = Settings(timeout=timeout_of(config), features=features, route=route, parameters=limits)
+        self._lock = WorkerLock(target)
+        if self._address is not None and not features_of(config):
+            with self._lock.taken(exclusive=True):
+                found = asyncio.run(features_found(suite, self._run, self._address, self._settings))
+            self._settings = replace(self._settings, features=features | found)
         self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
-        self._lock = WorkerLock(target)
 
     def _limits(self, suite: Suite, route: Route, timeout: float) -> dict[str, int] | None:
         """Return the limits of the target that are not the assumed ones, found by asking; None where there are none."""

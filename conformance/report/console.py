@@ -238,10 +238,12 @@ def differing(records: Iterable[Record]) -> list[str]:
 
 def unsupported_summary(records: Iterable[Record]) -> str:
     """Return how many cases are unsupported, and which undeclared features they need; "" for none."""
-    needs = [str(one["expected"]) for one in records if one["verdict"] == Verdict.UNSUPPORTED]
+    left = [one for one in records if one["verdict"] == Verdict.UNSUPPORTED]
+    needs = [str(one["expected"]) for one in left]
     wanted = Counter(one for one in needs if one.startswith(CIRCUMSTANCE))
     features = dict.fromkeys(name for needed in needs if needed not in wanted for name in needed.split(", "))
-    why = [f"the target does not declare {', '.join(features)}"] if features else []
+    listed = f"wireproof features {left[0]['protocol']}" if left else ""
+    why = [f"the target does not declare {', '.join(features)} ({listed} says what that is)"] if features else []
     why += [f"{count} want {one}" for one, count in wanted.items()]
     return f"{number_of(len(needs), 'case')} unsupported: {'; '.join(why)}" if needs else ""
 

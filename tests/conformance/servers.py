@@ -81,6 +81,16 @@ async def reference_of(name: str, profile: str, mutant: str | None = None) -> As
 
 
 @asynccontextmanager
+async def plain(name: str, profile: str, options: Mapping[str, Any]) -> AsyncIterator[Address]:
+    """Serve the reference server of a protocol in this process, with these options and nothing set up for the cases."""
+    clock = LoopClock(asyncio.get_running_loop())
+    async with _served(
+        create_service(name, profile=profile, variant="standard", clock=clock, options=options)
+    ) as address:
+        yield address
+
+
+@asynccontextmanager
 async def _served(service: Service) -> AsyncIterator[Address]:
     connections = StreamConnections(service, Limits(), 1000)
     server = await asyncio.get_running_loop().create_server(connections.protocol, "127.0.0.1", 0)

@@ -1,0 +1,77 @@
+"""Features of a target that nobody declared: found out before the first case, so that it is asked all that it can do.
+
+`features` of `vectors/<protocol>/probe.yaml` names cases for each feature that can be found out. A target that passes
+more than half of them has it: so one fault hides nothing, and a target that has only a little of it fails nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.run.plan import Plan, Settings
+from wireproof.conformance.run.selection import applicable
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.verdict.records import Run
+
+__all__ = ["can_be_asked", "features_found"]
+
+PATIENCE = 1.0
+"""Seconds to wait for any one answer on a near target."""
+MOST = 6.0
+"""Seconds that all of it may take on a near target; a feature that is not found by then is not declared."""
+TRIPS = 100
+"""Round trips that are added to that."""
+ASKING = 90
+"""The attempt that such a play is: it has keys of its own."""
+
+
+def can_be_asked(suite: Suite) -> frozenset[str]:
+    """Return the features of a protocol that can be found out by playing cases."""
+    return frozenset(suite.probe.get("features", {}))
+
+
+async def features_found(
+    suite: Suite, run: Run, address: Address, settings: Settings, *, alive: Callable[[], bool] = lambda: True
+) -> frozenset[str]:
+    """Return the features that a target was found to have, of those that can be asked for.
+
+    What a feature rests on must be there, too: declared in `settings`, or found. `alive`: whether the target still
+    runs, asked before each case.
+    """
+    trip = settings.route.round_trip
+    plan = Plan(run, suite, (), replace(settings, features=None, timeout=min(settings.timeout, PATIENCE) + 4 * trip))
+    driver = SocketDriver(address, timeout=plan.settings.timeout, tls=settings.tls, listeners=settings.listeners or {})
+    known = {case.id: case for case in applicable(suite, run.profile, run.variant)}
+    asked = {
+        name: [known[one] for one in cases if one in known] for name, cases in suite.probe.get("features", {}).items()
+    }
+    over = asyncio.get_running_loop().time() + MOST + TRIPS * trip
+    beside = asyncio.Semaphore(1 if settings.route.at_once is not None else max(1, len(asked)))
+
+    async def has(cases: Sequence[Case]) -> bool:
+        """Say whether more than half of the cases pass; no more are played than it takes to know."""
+        passed = failed = 0
+        async with beside:
+            for case in cases:
+                passes = alive() and (await driver.play(plan.player(case, ASKING))).verdict is Verdict.PASS
+                passed, failed = passed + passes, failed + (not passes)
+                if 2 * passed > len(cases) or 2 * failed >= len(cases):
+                    break
+        return 2 * passed > len(cases)
+
+    async def in_time(cases: Sequence[Case]) -> bool:
+        try:
+            async with asyncio.timeout_at(over):
+                return await has(cases)
+        except Exception:  # a target may do anything; what it has is then not known
+            return False
+
+    shown = await asyncio.gather(*map(in_time, asked.values()))
+    found = {name for name, has_it in zip(asked, shown, strict=True) if has_it}
+    there = found | (settings.features or frozenset())
+    return frozenset(name for name in found if all(set(case.needs) <= there for case in asked[name]))
