@@ -231,6 +231,7 @@ function trend(versions) {
   return el("div", { class: "scroll" }, picture);
 }
 function compare(versions, failing) {
+  if (versions.length < 2) return el("p", {}, "It has one column.");
   const name = (one) => `${one.implementation_version} ${one.profile} ${one.variant}`;
   const cases = new Map(failing.map((one) => [name(one), new Set(one.cases)])), names = versions.map(name);
   const last = versions.length - 1, same = (one) => one.profile === versions[last].profile && one.variant === versions[last].variant;
