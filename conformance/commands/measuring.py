@@ -36,7 +36,7 @@ class Measuring:
         spoken = Spoken(run.profile, run.variant)
         settings = self._with_route(spoken, address, settings)
         settings = self._with_limits(spoken, address, settings)
-        return self._with_features(run, address, settings)
+        return self._with_features(run, self._server.address if self._server else address, settings)
 
     def _alive(self) -> bool:
         return self._server is None or self._server.death() is None

@@ -25,7 +25,7 @@ from wireproof.fuzz.campaign.campaign_history import CampaignHistory
 from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
 from wireproof.fuzz.campaign.history_page import write_page
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
-from wireproof.fuzz.commands.features_option import FEATURES, LISTENERS, check_listeners, declared
+from wireproof.fuzz.commands.features_option import FEATURES, LISTENERS, check_listeners, features_at
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
 from wireproof.fuzz.commands.server import (
@@ -123,7 +123,9 @@ def _run(name: str, text: str | None, options: Options) -> int:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+        context = FuzzContext(
+            name, spoken.profile, spoken.variant, features=features_at(name, options, target, address, spoken)
+        )
         with LiveTarget(context, address, target.server, counters, listeners_of(options)) as live:
             check_listeners(live)
             check_edges(live)

@@ -20,7 +20,7 @@ from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.features_option import FEATURES, check_listeners, declared
+from wireproof.fuzz.commands.features_option import FEATURES, check_listeners, features_at
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
@@ -130,7 +130,9 @@ def _live(name: str, target: Target, listeners: Mapping[str, str], options: Opti
     address = checked(target.address, allow_remote=options["allow_remote"])
     spoken = spoken_by(name, address, options["profile"], options["variant"])
     version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-    context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+    context = FuzzContext(
+        name, spoken.profile, spoken.variant, features=features_at(name, options, target, address, spoken)
+    )
     live = stack.enter_context(LiveTarget(context, address, target.server, listeners=listeners_of(options)))
     check_listeners(live)
     return LiveServer(target.label, version, live)

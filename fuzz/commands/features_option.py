@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import click
 
-from wireproof.conformance.commands.target_options import features_of
+from wireproof.conformance.commands.target_options import Target, features_of, listeners_of
 from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.run.asked_features import can_be_asked, features_found
+from wireproof.conformance.run.plan import Settings
+from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.verdict.records import Run
 from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.script import Script
 
-__all__ = ["FEATURES", "LISTENERS", "check_listeners", "check_listeners_of", "declared"]
+__all__ = ["FEATURES", "LISTENERS", "check_listeners", "check_listeners_of", "features_at"]
 
 FEATURES = click.option(
     "--feature",
     "features",
     multiple=True,
     metavar="NAME",
-    help="Optional feature that the target has (wireproof features PROTOCOL). Repeatable, or comma-separated.",
+    help="Optional feature that the target has (wireproof features PROTOCOL). Repeatable, or comma-separated. "
+    "Where none is named, the target is asked for those that can be found out.",
 )
 
 
@@ -46,9 +53,21 @@ def check_listeners_of(live: LiveTarget, script: Script) -> None:
         raise TargetError(f"expected --listener {missing[0]}=ADDRESS: the finding connects there")
 
 
-def declared(name: str, options: Options, address: Address | None) -> frozenset[str]:
-    """Return the declared features of the target; without an address all features of our own server.
+def features_at(name: str, options: Options, target: Target, address: Address, spoken: Spoken) -> frozenset[str]:
+    """Return the features of a live target: those that were declared; where none was, those that are found by asking.
 
-    Raises `TargetError` for a feature that the protocol does not have.
+    A server that wireproof started and that dies of it is started again. Raises `TargetError` for a feature that the
+    protocol does not have.
     """
-    return features_of(options, load_suite(name), address)
+    suite, server = load_suite(name), target.server
+    known = features_of(options, suite, address)
+    if options["features"] or not can_be_asked(suite):
+        return known
+    run = Run(name, spoken.profile, spoken.variant, target.label, target.label)
+    asking = features_found(suite, run, address, Settings(features=known, listeners=listeners_of(options)))
+    found = asyncio.run(asking)
+    if server is not None and (death := server.death()) is not None:
+        asyncio.run(server.restart(f"it {death} while its features were asked for"))
+    if found - known:
+        click.echo(f"features found by asking: {', '.join(sorted(found - known))}; --feature NAME declares others")
+    return known | found

@@ -21,7 +21,7 @@ from wireproof.conformance.model.wording import number_of
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.features_option import FEATURES, LISTENERS, check_listeners, declared
+from wireproof.fuzz.commands.features_option import FEATURES, LISTENERS, check_listeners, features_at
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.edges.counters import VARIABLE, Counters, shared_counters
@@ -109,7 +109,7 @@ def _fuzz(name: str, text: str | None, options: Options) -> int:
     with counted(options, text) as counters, target_of(text, made) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
-        features = declared(name, options, address)
+        features = features_at(name, options, target, address, spoken)
         context = FuzzContext(name, spoken.profile, spoken.variant, features=features, tls=options["tls"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         with LiveTarget(context, address, target.server, counters, listeners_of(options)) as live:
