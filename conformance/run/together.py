@@ -29,7 +29,7 @@ TOGETHER = "together"
 ROWS = "rows"
 AT_ONCE = replace(APART, gap=0.0)
 ENOUGH = 4
-"""Cases in a row that failed so, too, after which no more are played so: requests are wrong by themselves."""
+"""Cases in a row that failed so, too, after which no more are played so that stop at the same request: it is wrong."""
 AGAIN = 4
 """How often a case may be played once more as it says until it fails: threads answer in a wrong order by chance."""
 FAILED = (Verdict.FAIL, Verdict.HANG)
@@ -42,7 +42,8 @@ class Together:
         self._suite, self._profile, self._make = suite, profile, make
         joined = (one.id for one in suite.clauses.values() if SEGMENTATIONS["joined"].name in one.segmentations)
         self._clause = next((one for one in joined if profile in suite.clauses[one].levels), "")
-        self._failed_too = 0
+        self._failed_too: Counter[str] = Counter()
+        """Request at whose answer plays stopped -> how many in a row stopped with each request by itself, too."""
         self._played: Counter[str] = Counter()
         """Case -> how many such plays there were."""
 
@@ -57,12 +58,12 @@ class Together:
         if case.modelled or case.segmentation != WHOLE.name or (outcome.place and outcome.place.field == ROWS):
             return False
         failed = outcome.verdict in FAILED and outcome.guilty is Guilty.TARGET
-        return failed and self._failed_too < ENOUGH and _stood_together(player.talk.intended)
+        return failed and self._failed_too[_request(outcome)] < ENOUGH and _stood_together(player.talk.intended)
 
-    def _counted(self, apart: Outcome) -> bool:
+    def _counted(self, outcome: Outcome, apart: Outcome) -> bool:
         """Count a play with each request in a segment of its own; say whether it passed."""
         passes = apart.verdict is Verdict.PASS
-        self._failed_too = 0 if passes else self._failed_too + 1
+        self._failed_too[_request(outcome)] = 0 if passes else self._failed_too[_request(outcome)] + 1
         return passes
 
     def _of_all(self, outcome: Outcome) -> Outcome:
@@ -73,7 +74,7 @@ class Together:
         if not self._is_needed(case, player, outcome):
             return outcome
         with suppress(Exception):  # an accident says nothing; the outcome is known
-            if self._counted(play(self._another(case, AT_ONCE))):
+            if self._counted(outcome, play(self._another(case, AT_ONCE))):
                 return self._of_all(outcome)
         return outcome
 
@@ -84,11 +85,15 @@ class Together:
         if not self._is_needed(case, player, outcome):
             return outcome
         with suppress(Exception):
-            passes = self._counted(await play(self._another(case, APART)))
+            passes = self._counted(outcome, await play(self._another(case, APART)))
             for _ in range(AGAIN if passes else 0):
                 if (await play(self._another(case, None))).verdict in FAILED:
                     return self._of_all(outcome)
         return outcome
+
+
+def _request(outcome: Outcome) -> str:
+    return outcome.place.reply_to if outcome.place else ""
 
 
 def _stood_together(intended: IntendedByConnection) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.crashes.known_causes import Signature
 from wireproof.conformance.run.plan import Plan
 from wireproof.conformance.run.processes import ServerProcess
@@ -61,12 +62,17 @@ class CrashEvidence:
     def crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
         """Return the crash of a case; one that ended at another request than it is about breaks no clause on its own.
 
-        Then the clause is blamed that asks the server to stay up.
+        Nor does one that ended after all had come that was expected. Then the clause is blamed that asks to stay up.
         """
         hang = self.hang if self._server.given_up else None
         end = ProcessEnd(death, self._server.last_words(QUOTED), case.clauses[0], self.of(death), hang)
         found = decide(outcome, Evidence(end=end))
         about, stays_up = self._plan.suite.clauses[case.clauses[0]].group, self._plan.stays_up
-        if stays_up is None or outcome.place is None or outcome.place.reply_to == about:
+        passed = outcome.verdict is Verdict.PASS
+        if (
+            stays_up is None
+            or (outcome.place is None and not passed)
+            or (outcome.place and outcome.place.reply_to == about)
+        ):
             return found
         return replace(found, blamed=stays_up.clauses[0])

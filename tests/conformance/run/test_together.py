@@ -95,6 +95,22 @@ def test_nobody_goes_on_asking_where_requests_are_wrong_by_themselves() -> None:
     assert len(tried) == ENOUGH
 
 
+def test_a_request_that_is_wrong_by_itself_hides_no_other() -> None:
+    plan, case = plan_of(), make_case(*TWICE, clauses=("THR-QUERY-6",))
+    player = plan.player(case)
+    outcome = SimulationDriver(torn.torn(EqualOnce)).play(player)
+
+    def play_of(reply_to: str, apart: Verdict) -> str | None:
+        failed = replace(outcome, place=FailurePlace(reply_to, "status", frozenset()))
+        return plan.together.settled(case, player, failed, lambda player: Outcome(apart, Trace())).blamed
+
+    for _ in range(ENOUGH):
+        assert play_of("QUERY", Verdict.FAIL) == "THR-QUERY-6"
+
+    assert play_of("QUERY", Verdict.PASS) == "THR-QUERY-6"
+    assert play_of("INSERT", Verdict.PASS) == CLAUSE
+
+
 def test_on_a_target_of_many_it_must_fail_once_more() -> None:
     plan, case = plan_of(), make_case(*TWICE, clauses=("THR-QUERY-6",))
     player = plan.player(case)
