@@ -20,12 +20,14 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import APART, SEGMENTATIONS, WHOLE, Segmentation
 
-__all__ = ["TOGETHER", "Together"]
+__all__ = ["PASSES_AGAIN", "TOGETHER", "Together"]
 
 ATTEMPTS = 100
 """From here on these plays of a case are numbered: one that fails twice is played so twice, never on the same keys."""
 TOGETHER = "together"
 """What the record of a failure says whose requests are answered rightly one by one."""
+PASSES_AGAIN = "passes_again"
+"""What the record of a failure says that was seen once, and in no play after it: it explains no other failure."""
 ROWS = "rows"
 AT_ONCE = replace(APART, gap=0.0)
 ENOUGH = 4
@@ -89,6 +91,8 @@ class Together:
             for _ in range(AGAIN if passes else 0):
                 if (await play(self._another(case, None))).verdict in FAILED:
                     return self._of_all(outcome)
+            if passes:
+                return replace(outcome, extra={**outcome.extra, PASSES_AGAIN: True})
         return outcome
 
 

@@ -10,7 +10,7 @@ once one of them was asked for. Of several prerequisites of one group the later 
 the earlier. Cases that the model judges, combinations say, stand above all that people wrote: one rule explains a
 combination of several, and not the other way round. A failed prerequisite of all explains every other failure. What
 explains always stands lower, so failures are decided from the lowest up, and what explains one is never explained
-itself.
+itself. What failed once and passed in each play after that (`passes_again`) explains nothing.
 """
 
 # Strategy
@@ -262,6 +262,8 @@ class Consequences:
         self._failed.append(held.failure)
         if cause is not None:
             return consequence(held.record, cause)
+        if held.record["extra"].get("passes_again"):
+            return held.record
         self._causes.append((self._order.height(held.failure.case), held.number, held.failure))
         self._causes.sort(key=lambda one: one[:2])
         return held.record

@@ -17,7 +17,7 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.plan import Plan, Settings
 from wireproof.conformance.run.runner import simulate
-from wireproof.conformance.run.together import AGAIN, ENOUGH
+from wireproof.conformance.run.together import AGAIN, ENOUGH, PASSES_AGAIN
 from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.suite.segmentation import APART, Carrier
 from wireproof.conformance.verdict.causes import causes_of
@@ -123,7 +123,8 @@ def test_on_a_target_of_many_it_must_fail_once_more() -> None:
         apart = player.talk.carrier.segmentation is APART
         return Outcome(Verdict.PASS if apart else Verdict.HANG, Trace(), Guilty.TARGET)
 
-    assert asyncio.run(plan.together.asked(case, player, outcome, passes)).blamed == "THR-QUERY-6"
+    once = asyncio.run(plan.together.asked(case, player, outcome, passes))
+    assert (once.blamed, once.extra[PASSES_AGAIN]) == ("THR-QUERY-6", True)
     assert asyncio.run(plan.together.asked(case, player, outcome, passes_apart)).blamed == CLAUSE
 
 

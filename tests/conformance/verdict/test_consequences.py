@@ -9,6 +9,7 @@ import pytest
 from wireproof.conformance.model.outcome import AT_END, FailurePlace, Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.run.together import PASSES_AGAIN
 from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.conformance.verdict.consequences import Consequences, FailedPlay, explained
 from wireproof.conformance.verdict.records import Record, Run, record
@@ -167,3 +168,13 @@ def test_records_of_consequences_are_untestable_and_name_their_cause() -> None:
     assert (explained_one["verdict"], explained_one["guilty"]) == ("untestable", "target")
     assert explained_one["got"] == "what came; rests on query/starts-with-02, which fails (THR-QUERY-1)"
     assert explained_one["extra"]["rests_on"] == "query/starts-with-02"
+
+
+def test_what_passed_each_time_that_it_was_seen_again_explains_nothing() -> None:
+    place = FailurePlace("QUERY", "quota", frozenset({"INSERT", "QUERY", "UPDATE"}))
+    low = played("query/starts-with-02", Verdict.FAIL, place)
+    low["extra"][PASSES_AGAIN] = True
+    high = played("update/change-patch", Verdict.FAIL, place)
+    consequences = Consequences(REAL, ())
+
+    assert [one for record in (low, high) for one in consequences.add(record)] == [low, high]
