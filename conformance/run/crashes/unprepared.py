@@ -18,7 +18,7 @@ __all__ = ["Unprepared"]
 
 SECONDS = 20.0
 """How long such cases are played at most."""
-ENOUGH = 4
+ENOUGH = 8
 """How many of them in a row are played that show nothing."""
 BELIEVED = (Verdict.FAIL, Verdict.LENIENT, Verdict.HANG, Verdict.CRASH)
 Play = tuple[Case, Outcome, float]
