@@ -13,11 +13,12 @@ from wireproof.conformance.model.intended import Intended, IntendedFrame
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.player.given_answers import GivenAnswers
 from wireproof.conformance.player.noop_requests import NoopRequests
 from wireproof.conformance.suite.field_boundaries import BoundaryReader
 from wireproof.conformance.suite.pattern_types import MessagePattern
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.protocols import ErrorCode, LocalProtocolError, RemoteProtocolError, Reply
+from wireproof.protocols import ErrorCode, LocalProtocolError, RemoteProtocolError
 
 
 class _NeededOpen:
@@ -70,8 +71,7 @@ class CaseConnection:
         """Only what the case reads is read."""
         self.exchange: tuple[str, bool] | None = None
         """The clause that its last answer was judged by, and whether that only prepared."""
-        self.answer: Reply | None = None
-        """The last answer, where nothing was sent since."""
+        self.answers = GivenAnswers()
         self.by_hand = False
         """Bytes were sent as the case writes them, which may ask for more than it says."""
 

@@ -38,14 +38,16 @@ from wireproof.conformance.model.wording import describe, wording
 from wireproof.conformance.player.byte_allowance import MOST, ByteAllowance
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.document_model import DocumentJudge
+from wireproof.conformance.player.given_answers import COMES_AGAIN, Exchange
 from wireproof.conformance.suite.case_traits import message_patterns, names_in
+from wireproof.conformance.suite.clauses import clause_about
 from wireproof.conformance.suite.pattern_types import Pattern
 from wireproof.conformance.suite.segmentation import Carrier, Segmentation
 from wireproof.conformance.suite.steps import NOTHING
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.values import MessageItem
 from wireproof.conformance.suite.written import as_written
-from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError, Reply
+from wireproof.protocols import NEED_DATA, EndOfStream, ErrorCode, Message, Push, RemoteProtocolError, Reply
 from wireproof.reference_server.model import Window
 
 Result = TypeVar("Result")
@@ -209,7 +211,6 @@ class CaseConnections:
         messages = tuple(one.message for one in frames if one.message is not None)
         data = b"".join(one.data for one in frames)
         self.note("send", line.name, data=data, messages=messages)
-        line.answer = None
         line.intended.frames += frames
         self.asked.update(one.NAME for one in messages)
         whole, ends = line.unsegmented(frames), self.asks_no_more and self.carrier.segmentation.half_closes
@@ -299,6 +300,8 @@ class CaseConnections:
                 return None
             start = line.codec.span[1]
             got = f"{error} (the message begins {describe(bytes(line.received[start : start + 32]))})"
+            if error.code is ErrorCode.UNEXPECTED_MESSAGE and error.clause is None and self.comes_again(line, start):
+                got = f"{COMES_AGAIN}; {got}"
             byte = None if error.offset is None else error.offset - start
             line.intended.refused = Refusal(len(self.trace) - 1, self.trace[-1].at_us, start + (byte or 0), error.code)
             raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
@@ -320,7 +323,8 @@ class CaseConnections:
             event = yield from self.event(line, seconds)
         if event is not None and not isinstance(event, EndOfStream):
             if isinstance(event, Reply) and line.codec.answered is not None:
-                line.answer = event
+                first, stop = line.codec.span
+                line.answers.add(bytes(line.received[first:stop]), Exchange(self.clause, self.given, self.reply_to))
             return event
         expected = wording(as_written(wanted))
         self.clause = self.clause if line.codec.buffered else self.blame.get(NOTHING, self.clause)
@@ -328,6 +332,14 @@ class CaseConnections:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
             raise Stopped(Verdict.HANG, expected, f"nothing{partial} in {in_words}", byte=line.codec.buffered)
         raise Stopped(Verdict.FAIL, expected, f"the target closed the connection ({line.ended})", byte=0)
+
+    def comes_again(self, line: CaseConnection, first: int) -> bool:
+        """Say whether what came from byte `first` on begins as an answer of before: its exchange is blamed then."""
+        found = line.answers.again(bytes(line.received[first:]))
+        if found is not None:
+            self.given, self.reply_to, self.field = found.given, found.request, ""
+            self.clause = clause_about(self.symbols.protocol.name, self.symbols.profile, found.request, found.clause)
+        return found is not None
 
     def received(self, line: CaseConnection, message: Message, expect: Pattern) -> None:
         """Report to `on_step` which message came and what it had to be."""

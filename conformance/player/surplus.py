@@ -7,6 +7,8 @@ pass (`nothing_since`): an answer that comes twice would be taken for the next o
 (`nothing_left`); a target that ends its side in turn has sent all it will send, and one that does not has
 `LAST_WORDS`. No-op requests still due are awaited before that (`_settled`). Bytes written by hand, replies that are
 due and connections without framing switch these checks off: what may come is then open.
+
+What comes in place of another message, and is an answer of before, is blamed on its own exchange (`nothing_again`).
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
+from wireproof.conformance.player.given_answers import COMES_AGAIN
 from wireproof.protocols import Message, Push, RemoteProtocolError
 
-__all__ = ["nothing_beyond", "nothing_left", "nothing_since"]
+__all__ = ["nothing_again", "nothing_beyond", "nothing_left", "nothing_since"]
 
 SETTLED = 0.02
 """Seconds in which a datagram that was sent before another came is there, too."""
@@ -30,6 +33,12 @@ LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
 SILENCE = 0.25
 """Seconds without a byte after which a push of silence is none too many, once the case is over (a slow line)."""
+
+
+def nothing_again(connections: CaseConnections, line: CaseConnection, message: Message, wanted: str) -> None:
+    """Raise `Stopped` for a message that answers nothing and is an answer of before; its exchange is blamed."""
+    if line.codec.answered is None and connections.comes_again(line, line.codec.span[0]):
+        raise Stopped(Verdict.FAIL, wanted, f"{COMES_AGAIN}: {describe(message)}", byte=0)
 
 
 def nothing_beyond(connections: CaseConnections, line: CaseConnection) -> None:
@@ -62,7 +71,10 @@ def nothing_since(connections: CaseConnections) -> ActionGenerator[None]:
 
 
 def _surplus(connections: CaseConnections, line: CaseConnection) -> tuple[str, str | None] | None:
-    """Return what came beyond the last answer and is no push, and the clause that it breaks for the codec."""
+    """Return what came beyond the last answer and is no push, and the clause that it breaks for the codec.
+
+    Raises `Stopped` for an answer that comes again.
+    """
     codec = line.codec
     if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
         return None
@@ -72,12 +84,13 @@ def _surplus(connections: CaseConnections, line: CaseConnection) -> tuple[str, s
     reader = deepcopy(codec, {id(connections.symbols.codec): connections.symbols.codec})
     try:
         while isinstance(event := reader.next_event(), Message):
-            if reader.answered is None and event == line.answer:
-                return f"it comes again: {describe(event)}", None
+            if reader.answered is None and connections.comes_again(line, reader.span[0]):
+                raise Stopped(Verdict.FAIL, BEYOND, f"{COMES_AGAIN}: {describe(event)}", byte=0)
     except RemoteProtocolError as error:
-        beyond = len(line.received) - codec.received
-        detail = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
-        return detail, error.clause
+        rest = describe(bytes(line.received[reader.received :]))
+        if error.clause is None and connections.comes_again(line, reader.received):
+            raise Stopped(Verdict.FAIL, BEYOND, f"{COMES_AGAIN}: {rest}", byte=0) from None
+        return f"{len(line.received) - codec.received} bytes that nothing asked for: {rest}", error.clause
     return None
 
 
@@ -109,6 +122,7 @@ def nothing_left(connections: CaseConnections) -> ActionGenerator[None]:
             stop.expected = "nothing more"
             raise
         if isinstance(event, Message):
+            nothing_again(connections, line, event, "nothing more")
             raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
 
 

@@ -18,7 +18,7 @@ from wireproof.conformance.player.connections import ActionGenerator, CaseConnec
 from wireproof.conformance.player.modelled import allowed
 from wireproof.conformance.player.resource_limits import Budget
 from wireproof.conformance.player.sending import Variables, encoded, for_each, send
-from wireproof.conformance.player.surplus import SETTLED, nothing_beyond, nothing_since
+from wireproof.conformance.player.surplus import SETTLED, nothing_again, nothing_beyond, nothing_since
 from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import (
     AnyOf,
@@ -229,6 +229,7 @@ def _expect(
             talk.clause = talk.blame.get(problem.field, talk.clause)
             if isinstance(message, Push):
                 talk.reply_to = message.NAME
+            nothing_again(talk, line, message, problem.expected)
             byte = first_byte(talk.symbols.codec.layout(type(message)), message, problem.field)
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
         if is_exact:
@@ -318,7 +319,9 @@ def _answer_of(talk: CaseConnections, line: CaseConnection, request: Request) ->
     message = yield from talk.next(line, f"the reply to {request.NAME}")
     talk.received(line, message, ANY)
     if line.codec.answered is not request:
-        raise Stopped(Verdict.FAIL, f"nothing before the reply to {request.NAME}", describe(message), byte=0)
+        wanted = f"nothing before the reply to {request.NAME}"
+        nothing_again(talk, line, message, wanted)
+        raise Stopped(Verdict.FAIL, wanted, describe(message), byte=0)
 
 
 def _alive(talk: CaseConnections) -> ActionGenerator[None]:

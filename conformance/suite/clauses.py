@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from wireproof.conformance.model.verdict import Level
-from wireproof.conformance.suite.documents import read_document
+from wireproof.conformance.suite.documents import read_document, vectors_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +54,21 @@ def load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...], tuple[
     aspects = tuple(document.get("aspects", ()))
     groups = dict.fromkeys([*document.get("ladder", ()), *aspects, *(one.group for one in found.values())])
     return found, tuple(groups), aspects
+
+
+def clause_about(protocol: str, profile: str, request: str, clause: str) -> str:
+    """Return `clause` where it is of the group of a request, else the first of that group in the profile, if any."""
+    clauses, firsts = _of_requests(protocol)
+    is_its_own = clause in clauses and clauses[clause].group == request
+    return clause if is_its_own else firsts.get((profile, request), clause)
+
+
+@cache
+def _of_requests(protocol: str) -> tuple[Mapping[str, Clause], Mapping[tuple[str, str], str]]:
+    """Return the clauses by id, and the first of each profile and group."""
+    clauses, *_ = load_clauses(vectors_root() / protocol / "clauses.yaml")
+    firsts: dict[tuple[str, str], str] = {}
+    for one in clauses.values():
+        for profile in one.levels:
+            firsts.setdefault((profile, one.group), one.id)
+    return clauses, firsts

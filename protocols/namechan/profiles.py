@@ -56,7 +56,6 @@ CLAUSES = {
     ErrorCode.LYING_LENGTH: "NCH-FRAME-1",
     ErrorCode.FRAME_TOO_LARGE: "NCH-LIMIT-1",
     ErrorCode.TRUNCATED: "NCH-FRAME-1",
-    ErrorCode.UNEXPECTED_MESSAGE: "NCH-FRAME-3",
     ErrorCode.BAD_VALUE: "NCH-FRAME-3",
 }
 """What a wire error of each code breaks, in the clause list."""

@@ -10,7 +10,7 @@ __all__ = ["MUTANTS"]
 REFUSED = 'self.answer(Error(f"{what}: {why}".encode()))'
 
 MUTANTS: tuple[ServerMutant, ...] = (
-    mutant("unsubscribe-answered-again-later", "The answer to Unsubscribe comes again 60 ms later.", "UNSUBSCRIBE-1 FRAME-3",
+    mutant("unsubscribe-answered-again-later", "The answer to Unsubscribe comes again 60 ms later.", "UNSUBSCRIBE-1",
            edit("LineHandlers.unsubscribe", "return Unsubscribed(queue.topic, queue.name)",
                 "answer = Unsubscribed(queue.topic, queue.name)",
                 "again = lambda: session.closed or (session.push(session.connection.send(answer)), self._state.flush())",

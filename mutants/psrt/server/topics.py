@@ -171,6 +171,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("ControlRequests.publish", "depth(topic)", 'request.topic.count(b"/")'),
            edit("ControlRequests.subscribe", "depth(mask)", "depth(item)"),
            edit("ControlRequests.unsubscribe", "depth(mask)", "depth(item)")),
+    mutant("publish-depth-of-runs", "The depth of a topic that is published counts each slash of a run.", "TOPIC-7 TOPIC-2 TOPIC-4 PUBLISH-6 ACL-2 ACL-10",
+           edit("ControlRequests.publish", "depth(topic)", 'request.topic.lstrip(b"/").count(b"/")')),
     mutant("depth-without-wildcards", "A # is no level when the depth of a mask is looked at.", "TOPIC-9 TOPIC-7",
            edit("depth", "topic.count", 'topic.removesuffix("/#").count')),
     mutant("hash-matches-its-parent", "The mask a/# matches the topic a, as MQTT has it.",

@@ -70,6 +70,12 @@ def _in_32_bits(number: int) -> int:
     return number & 0xFFFFFFFF if number < 1 << 53 else number
 
 
+def _signed(number: int) -> int:
+    """Return what whole bytes are, of which the highest bit is the sign."""
+    size = number.bit_length()
+    return number - (1 << size) if size and size % 8 == 0 else number
+
+
 def _rounded(number: int) -> int:
     return min(int(float(number)), 2**64 - 1)
 
@@ -83,6 +89,8 @@ MUTANTS = (
            client=changing(lambda reply, _: numbers(reply, lambda one: one & 0xFFFFFFFF))),
     mutant("numbers-clamped-to-2-53", "Numbers of answers go no higher than 2^53-1.", "CLIENT-3",
            client=changing(lambda reply, _: numbers(reply, lambda one: min(one, 2**53 - 1)))),
+    mutant("got-ttl-signed", "The TTL of GET is read as signed.", "GET-7 CLIENT-3",
+           client=changing(_of(GetReply, lambda reply: changed(reply, ttl=_signed(reply.ttl))))),
     mutant("got-values-as-text", "The value of GET is decoded as text.", "CLIENT-4",
            client=changing(_values(lambda value: value.decode("utf-8", "replace").encode()))),
     mutant("got-values-end-at-zero", "The value of GET ends at its first zero byte.", "CLIENT-4",

@@ -15,7 +15,7 @@ PROPERTIES = (
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("hello-again-renames", "A second HELLO gives the client its name and type.", "HELLO-8",
            first("Operations.unknown", f"if request.content_type == 101: {'; '.join(PROPERTIES)}"), profiles=RELEASED),
-    mutant("join-answered-again-later", "The answer to JOIN comes again 60 ms later.", "RESPONSE-3",
+    mutant("join-answered-again-later", "The answer to JOIN comes again 60 ms later.", "RESPONSE-3 JOIN-1",
            edit("TmqpSession.take", "self.answer(answer)", "self.answer(answer)",
                 "if request.NAME == 'JOIN':",
                 "    again = lambda: self.closed or (self.answer(answer), self.state.flush())",

@@ -134,7 +134,8 @@ class DocumentModel:
         if one is None:
             wanted = " or ".join(repr(one.reply) if one.reply is not None else "no reply" for one in allowed)
             shape = f"{request.NAME} {getattr(allowed[0].reply, 'code', '')} {getattr(reply, 'code', '')}"
-            return Disagreement(f"expected {wanted}", shape, allowed[0].clause)
+            clause = self._requests.clause_of_answer(request, reply, allowed[0].clause)
+            return Disagreement(f"expected {wanted}", shape, clause)
         one.effect()
         if isinstance(reply, Token):
             self._tokens.add(reply.token)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from wireproof.protocols.messages import Request
+from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.psrt.replies import DataGreetingReply, GreetingReply, PushedMessage, Response, Token
 from wireproof.protocols.psrt.requests import (
     Attach,
@@ -103,6 +103,15 @@ class Requests:
         if client.data is not None and push in client.data.seen:
             return "PSRT-MESSAGE-7"
         return client.clause_against(push.topic.decode(errors="replace").split("/"))
+
+    def clause_of_answer(self, request: Request, reply: Message | None, clause: str | None) -> str | None:
+        """Return what a wrong answer breaks: of a refusal by FF, whether only slashes that do not count are too many."""
+        text = _text(getattr(request, "topic", getattr(request, "topics", b"")))
+        if reply != BAD or text is None:
+            return clause
+        most = self.options["max_topic_depth"]
+        wrong = any(one.count("/") > most >= plain(one).count("/") for one in text.split("\0"))
+        return "PSRT-TOPIC-7" if wrong else clause
 
     def _greeted(self, line: Line, request: Greeting | DataGreeting) -> list[Allowed]:
         if request.mode > 1:

@@ -9,6 +9,8 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import protocol
 
 PUSH = bytes.fromhex("03 0100 70")
 FIRST = {"send": INSERT, "expect": "ok", "clause": OTHER}
@@ -64,3 +66,48 @@ def test_a_trace_with_what_came_during_a_wait_is_judged_the_same_again(meanwhile
     )
 
     assert again == lived
+
+
+def namechan(answers: list[bytes | Kind], *, wait: float) -> Outcome:
+    """Subscribe, wait, unsubscribe, with a case about something else; what the server says comes from a script."""
+    wanted = {"UNSUBSCRIBED": {"topic": "p"}}
+    steps = (
+        {"send": {"VERSION": {"version": 1}}, "expect": {"VERSION_REPLY": {"version": 1}}, "given": True},
+        {"send": {"CONNECT": {"version": 1, "id": "c"}}},
+        {"send": {"SUBSCRIBE": {"topic": "p", "replay": "FROM_CURRENT"}}, "expect": {"SUBSCRIBED": {"topic": "p"}}},
+        {"wait": wait},
+        {"send": {"UNSUBSCRIBE": {"topic": "p"}}, "expect": wanted},
+    )
+    case = make_case(*steps, clauses=("NCH-PING-1",), profiles=("1",))
+    symbols = Symbols(protocol("namechan"), "1", "standard", case="made/up", namespace="t", variables={})
+    target = ScriptedTarget({"a": [(1).to_bytes(8, "big"), SUBSCRIBED, *answers]})
+    target.meanwhile["a"] = [SUBSCRIBED] if wait else []
+    return target.play(Player(case, symbols, segmentation=SEGMENTATIONS["whole"], timeout=2.0))
+
+
+SUBSCRIBED = (18).to_bytes(4, "big") + b"\x03((id 3)(topic p))"
+UNSUBSCRIBED = (18).to_bytes(4, "big") + b"\x04((id 3)(topic p))"
+
+
+def test_the_script_of_a_right_server_passes() -> None:
+    assert namechan([UNSUBSCRIBED], wait=0.0).verdict is Verdict.PASS
+
+
+def test_an_answer_that_comes_again_is_blamed_on_the_clause_of_its_own_request() -> None:
+    outcome = namechan([UNSUBSCRIBED], wait=0.2)
+
+    assert (outcome.verdict, outcome.blamed) == (Verdict.FAIL, "NCH-SUBSCRIBE-1")
+    assert str(outcome.got).startswith("it comes again: ")
+
+
+def test_so_is_one_that_comes_in_place_of_the_next_answer() -> None:
+    outcome = namechan([SUBSCRIBED, UNSUBSCRIBED], wait=0.0)
+
+    assert (outcome.verdict, outcome.blamed) == (Verdict.FAIL, "NCH-SUBSCRIBE-1")
+    assert str(outcome.got).startswith("it comes again; ")
+
+
+def test_one_that_nothing_was_like_before_is_blamed_on_the_step() -> None:
+    outcome = namechan([SUBSCRIBED.replace(b"id 3", b"id 4"), UNSUBSCRIBED], wait=0.0)
+
+    assert (outcome.verdict, outcome.blamed) == (Verdict.FAIL, "NCH-PING-1")
