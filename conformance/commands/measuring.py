@@ -11,6 +11,7 @@ from wireproof.conformance.commands.target_options import Target, assumed_limits
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.run.asked_features import can_be_asked, features_found
 from wireproof.conformance.run.limits import measured_limits
+from wireproof.conformance.run.momentary_features import momentary_features
 from wireproof.conformance.run.plan import Settings
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.route import DIRECT, SPARE, measured
@@ -36,7 +37,11 @@ class Measuring:
         spoken = Spoken(run.profile, run.variant)
         settings = self._with_route(spoken, address, settings)
         settings = self._with_limits(spoken, address, settings)
-        return self._with_features(run, self._server.address if self._server else address, settings)
+        address = self._server.address if self._server else address
+        settings = self._with_features(run, address, settings)
+        there = settings.features or frozenset()
+        asking = momentary_features(self._suite, address, spoken, there, settings.timeout)
+        return replace(settings, features=there | asyncio.run(asking))
 
     def _alive(self) -> bool:
         return self._server is None or self._server.death() is None

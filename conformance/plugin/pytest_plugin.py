@@ -82,6 +82,7 @@ class Session:
         from wireproof.conformance.run import reference_target
         from wireproof.conformance.run.asked_features import features_found
         from wireproof.conformance.run.bounds import MANY, Bounds
+        from wireproof.conformance.run.momentary_features import momentary_features
         from wireproof.conformance.run.plan import Plan, Settings
         from wireproof.conformance.run.probe import Spoken, ask_spoken
         from wireproof.conformance.run.route import DIRECT, SPARE, UNMEASURED, measured
@@ -111,7 +112,11 @@ class Session:
         if self._address is not None and not features_of(config):
             with self._lock.taken(exclusive=True):
                 found = asyncio.run(features_found(suite, self._run, self._address, self._settings))
-            self._settings = replace(self._settings, features=features | found)
+            features |= found
+        if self._address is not None:
+            asking = momentary_features(suite, self._address, spoken, features, timeout_of(config))
+            features |= asyncio.run(asking)
+        self._settings = replace(self._settings, features=features)
         self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
 

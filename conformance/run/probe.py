@@ -213,17 +213,17 @@ async def answer_to_probe(
     wire = await connect(address, timeout)
     try:
         expected = [one["bytes"] for one in suite.probe["answers"] if named in _speakers(suite, bytes(one["bytes"]))]
-        answer, end = await _ask(
+        answer, end = await answer_to(
             wire, symbols.data(value_of(suite.probe["send"])), timeout, expected=expected[0] if expected else -1
         )
         if "cleanup" in suite.probe and _speakers(suite, answer):
-            await _ask(wire, symbols.data(value_of(suite.probe["cleanup"])), timeout, enough=1)
+            await answer_to(wire, symbols.data(value_of(suite.probe["cleanup"])), timeout, enough=1)
     finally:
         await wire.close(min(timeout, CLOSING))
     return answer, end
 
 
-async def _ask(
+async def answer_to(
     wire: SocketStream, data: bytes, timeout: float, *, enough: int = LARGEST, expected: int = -1
 ) -> tuple[bytes, str]:
     """Write, then read until the peer is quiet or ends, `enough` came, or `timeout` seconds are over.
