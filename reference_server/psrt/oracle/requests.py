@@ -105,7 +105,7 @@ class Requests:
         return client.clause_against(push.topic.decode(errors="replace").split("/"))
 
     def clause_of_answer(self, request: Request, reply: Message | None, clause: str | None) -> str | None:
-        """Return what a wrong answer breaks: of a refusal by FF, whether only slashes that do not count are too many."""
+        """Return what a wrong answer breaks: TOPIC-7 for FF where only slashes that do not count are too many."""
         text = _text(getattr(request, "topic", getattr(request, "topics", b"")))
         if reply != BAD or text is None:
             return clause
