@@ -11,6 +11,7 @@ from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
 from wireproof.fuzz.recorded_frames import check_recorded_frames
+from wireproof.fuzz.recorded_numbers import check_recorded_numbers
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles
 from wireproof.protocols import protocol, protocol_names
 from wireproof.protocols.fields import Word
@@ -78,6 +79,12 @@ class CodeTarget:
         return found or InputDescription(spoken.default_profile, spoken.default_variant)
 
 
+def _check_recorded(name: str) -> None:
+    """Compare numbers, then frames, with what is recorded of them. Raises `InvariantError`."""
+    check_recorded_numbers(name)
+    check_recorded_frames(name)
+
+
 TARGETS: Mapping[str, CodeTarget] = {
     one.name: one
     for one in (
@@ -87,7 +94,7 @@ TARGETS: Mapping[str, CodeTarget] = {
             parser_input.check,
             parser_input.seeds,
             description=parser_input.described,
-            recorded=check_recorded_frames,
+            recorded=_check_recorded,
         ),
         CodeTarget(
             "scheduler",
