@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 
 import msgspec
 
 from wireproof.fuzz.codec_interface import CodecInterface
+from wireproof.fuzz.played_cases import played_cases
 from wireproof.fuzz.seeds import conversations
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
 from wireproof.protocols import Message, Request, Role, protocol
@@ -17,7 +19,7 @@ from wireproof.protocols.fields import Raw
 __all__ = ["conversation_steps", "with_ids"]
 
 HOW = {"close": "close", "half_close": "half", "reset": "reset"}
-MOST_BYTES = 16_384
+MOST_BYTES = 8192
 """Bytes that the clients of a conversation may send: long ones take too long."""
 LONGEST_WAIT_S = 120.0
 MARK = b"=id=id"
@@ -28,16 +30,17 @@ SHORTEST_ID = 16
 
 @cache
 def conversation_steps(name: str, profile: str, variant: str) -> tuple[tuple[Step, ...], ...]:
-    """Return the steps of each conversation that is not too long, the distinct ones.
+    """Return the steps of each conversation that is not too long, the distinct ones, also of cases that no file holds.
 
     An id that the server had made is replaced by its number: see `with_ids`.
     """
     found: dict[tuple[Step, ...], None] = {}
-    for one in conversations(name, profile, variant):
-        sent = sum(len(step.get("hex", "")) // 2 for step in one["steps"] if step["do"] == "send")
-        waits = sum(step.get("seconds", 0.0) for step in one["steps"])
-        if sent <= MOST_BYTES and waits <= LONGEST_WAIT_S and all(step["do"] != "secure" for step in one["steps"]):
-            steps = tuple(_steps(name, profile, variant, one["steps"]))
+    held = (one["steps"] for one in conversations(name, profile, variant))
+    for one in chain(held, played_cases(name, profile, variant, MOST_BYTES)):
+        sent = sum(len(step.get("hex", "")) // 2 for step in one if step["do"] == "send")
+        waits = sum(step.get("seconds", 0.0) for step in one if step["do"] == "wait")
+        if sent <= MOST_BYTES and waits <= LONGEST_WAIT_S and all(step["do"] != "secure" for step in one):
+            steps = tuple(_steps(name, profile, variant, one))
             if any(isinstance(step, RequestStep) for step in steps):
                 found[steps] = None
     return tuple(found)

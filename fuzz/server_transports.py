@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Protocol
 
-from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.drivers.simulation import Simulation, Then
 from wireproof.conformance.drivers.sockets import SocketDriver
-from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep
+from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep, Write
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.run import reference_target
@@ -25,7 +25,7 @@ from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import create_service, small_options_of
 from wireproof.reference_server.service import Limits, Service, seeded_ids
 
-__all__ = ["InProcess", "OverSockets", "Transport"]
+__all__ = ["InProcess", "OverSockets", "Then", "Transport"]
 
 
 class Transport(Protocol):
@@ -40,8 +40,12 @@ class Transport(Protocol):
     def now_ns(self) -> int:
         """Return the time in ns of a monotonic clock."""
 
-    def perform(self, action: Action) -> Answer:
-        """Perform one action as a driver does."""
+    def perform(self, action: Action, *, then: Then = "") -> Answer:
+        """Perform one action as a driver does.
+
+        `then`: what follows a write before the server has another turn of its loop, `more` on another connection or the
+        `end` of our side.
+        """
 
     def advance(self, ns: int) -> None:
         """Let `ns` nanoseconds pass."""
@@ -152,11 +156,11 @@ class InProcess:
         """Return the time of the virtual clocks in ns: that of each life after that of the one before."""
         return self._past_ns + self._clock.monotonic_ns()
 
-    def perform(self, action: Action) -> Answer:
-        """Perform one action in simulation. Raises `InvariantError` when the server raises."""
+    def perform(self, action: Action, *, then: Then = "") -> Answer:
+        """Perform one action in simulation; see `Transport`. Raises `InvariantError` when the server raises."""
         try:
             with self._portions():
-                answer = self._simulation.perform(action)
+                answer = self._simulation.perform(action, then=then)
         except Exception as error:
             raise server_ended(error) from error
         _raise_swallowed()
@@ -232,9 +236,11 @@ class OverSockets:
 
     now_ns = staticmethod(time.monotonic_ns)
 
-    def perform(self, action: Action) -> Answer:
-        """Perform one action on a socket."""
+    def perform(self, action: Action, *, then: Then = "") -> Answer:
+        """Perform one action on a socket; see `Transport`."""
         answer = self._runner.run(self._session.perform(action))
+        if isinstance(action, Write) and then == "end" and answer.kind is Kind.SENT:
+            self._runner.run(self._session.perform(Shut(action.connection, "half")))
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             self._open.add(action.connection)
         elif isinstance(action, Shut) and action.how != "half":

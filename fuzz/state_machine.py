@@ -20,8 +20,9 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.restarting import after_restart, connecting
 from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Setting, StepFailure
-from wireproof.fuzz.store_input import StepReader, after_restart, connecting, opening
+from wireproof.fuzz.store_input import StepReader, opening
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, RestartStep, Step
 from wireproof.fuzz.strategies import dialogues, holding, requests, room
 from wireproof.protocols import Request

@@ -6,21 +6,24 @@ depends on earlier messages, bytes draw requests instead (`drawn_requests`), and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import cache
 
 from wireproof.conformance.run.reference_target import keeps_anything
-from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
+from wireproof.fuzz.conversation_steps import conversation_steps
 from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
-from wireproof.fuzz.drawn_requests import RequestDrawing, in_other_case
+from wireproof.fuzz.drawn_requests import RequestDrawing
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.linked_servers import check_linked, described_linked
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.replayed_conversations import replay
+from wireproof.fuzz.restarting import connecting, restart
 from wireproof.fuzz.server_transports import InProcess
+from wireproof.fuzz.spliced_conversations import spliced
 from wireproof.fuzz.store_steps import (
     AdvanceStep,
     ConnectStep,
@@ -35,14 +38,12 @@ from wireproof.fuzz.store_steps import (
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
-from wireproof.reference_server.model import LastingModel, ServerModel
+from wireproof.reference_server.model import LastingModel
 from wireproof.reference_server.registry import has_server_model, linked_servers_of
 
 __all__ = [
     "StepReader",
-    "after_restart",
     "check",
-    "connecting",
     "contexts",
     "described",
     "opening",
@@ -64,15 +65,17 @@ RECORDED = 0x80
 """Set in the first byte of an input that begins with a conversation of the vectors."""
 SMALL = 0x40
 """Set in the first byte of an input for a server whose limits are low, and that does little at a time."""
+MOST_SPLICED = 80
+"""Steps of two conversations on one server."""
+TO_SPLICE = 3
+"""Bytes that choose the other conversation, and the turns."""
 MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
+SPLICED = 0x10
+"""Set in the first byte of an input whose conversation goes on with, or between, the steps of another one."""
 LINKED_SERVERS = 0x20
 """Set in the first byte of an input for servers that are linked to each other, where a protocol has such."""
 IS_SMALL = "the server has low limits and does little at a time"
-LEFT_OUT, TWICE, WAITS_FIRST, CHANGED, RESTARTED_FIRST, KILLED_FIRST, OTHER_CASE, LACKING, MANY = range(1, 10)
-"""What a byte says of a step of a conversation; any other byte: it is done as it is."""
-MANY_TIMES = 64
-"""How often the last request of a step is sent there."""
 IN_PARTS = 3
 """Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
 MAY_HOLD, HOLDS_FROM = 2, 24
@@ -184,10 +187,18 @@ class StepReader:
         return links[(LINKED.index(name) if drawn < ANOTHER_LINK else drawn) % len(links)]
 
     def conversation(self) -> tuple[Step, ...]:
-        """Return the conversation of the vectors that two bytes choose."""
-        context = self._check.context
+        """Return the conversation of the vectors that two bytes choose; for `SPLICED`, with another one, in turns."""
+        context, model = self._check.context, self._check.model
         known = conversation_steps(context.name, context.profile, context.variant)
-        return known[(self._byte() + 256 * self._byte()) % len(known)] if known else ()
+        if not known:
+            return ()
+        first = known[(self._byte() + 256 * self._byte()) % len(known)]
+        if not self._data[0] & SPLICED:
+            return first
+        second, turns = known[(self._byte() + 256 * self._byte()) % len(known)], self._byte()
+        if len(first) + len(second) > MOST_SPLICED:
+            return first
+        return tuple(spliced(first, second, turns, lambda link: {type(one) for one in model.greeting(link)}))
 
     def variation(self) -> int:
         """Return how the next step of a conversation is done; as it is at the end of the data."""
@@ -265,7 +276,7 @@ def described(name: str, data: bytes) -> InputDescription:
 def setting_of(name: str, data: bytes) -> int:
     """Return the place of the profile and variant of an input among `contexts`."""
     linked = 0 if linked_servers_of(name) is None else LINKED_SERVERS
-    return (data[0] & ~(RECORDED | SMALL | linked)) % len(contexts(name))
+    return (data[0] & ~(RECORDED | SMALL | SPLICED | linked)) % len(contexts(name))
 
 
 def _is_linked(name: str, data: bytes) -> bool:
@@ -284,14 +295,14 @@ def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
 def _play(found: StoreCheck, data: bytes) -> None:
     steps = StepReader(found, data)
     if data[0] & RECORDED:
-        _replay(found, steps)
+        replay(found, steps)
     while len(found.done) < MOST_STEPS and (found.connections or _opened(found, data)):
         step = steps.next()
         if step is None:
             break
         known = len(found.connections)
         if isinstance(step, RestartStep):
-            _restart(found, step)
+            restart(found, step)
             continue
         found.do(step)
         if isinstance(step, ConnectStep) and len(found.connections) > known and steps.greets():
@@ -300,65 +311,11 @@ def _play(found: StoreCheck, data: bytes) -> None:
 
 def _opened(found: StoreCheck, data: bytes) -> bool:
     """Open the usual connections, if there is data left for more than a conversation."""
-    if data[0] & RECORDED and len(data) < MORE_THAN_RECORDED:
+    if data[0] & RECORDED and len(data) < MORE_THAN_RECORDED + (data[0] & SPLICED and TO_SPLICE):
         return False
     for step in connecting(found.model, opening(found.context)):
         found.do(step)
     return bool(found.connections)
-
-
-def _replay(found: StoreCheck, steps: StepReader) -> None:
-    """Play a conversation of the vectors.
-
-    A byte for each step leaves it out, doubles it, or waits or starts the server again before it.
-    """
-    codec = found.context.symbols.codec
-    for step in steps.conversation():
-        how = steps.variation()
-        if how == WAITS_FIRST and not isinstance(step, AdvanceStep):
-            found.do(AdvanceStep(until_due(found, 0, 0)))
-        if how in (RESTARTED_FIRST, KILLED_FIRST) and isinstance(found.model, LastingModel):
-            _restart(found, RestartStep(how == KILLED_FIRST))
-        if isinstance(step, RequestStep):
-            step = with_ids(step, found.known_ids, codec)
-            step = steps.changed(step) if how == CHANGED else steps.lacking(step) if how == LACKING else step
-            step = many_times(step) if how == MANY else step
-            if how == OTHER_CASE:
-                step = RequestStep(step.connection, tuple(map(in_other_case, step.requests)))
-            steps.drawing.note(step.requests)
-        for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
-            found.do(step)
-
-
-def many_times(step: RequestStep) -> RequestStep:
-    """Return a step that sends its last request many times: what is wrong with one message of many is seen then."""
-    return RequestStep(step.connection, step.requests + step.requests[-1:] * (MANY_TIMES - 1))
-
-
-def _restart(found: StoreCheck, step: RestartStep) -> None:
-    lines = {one: found.link_of(one) for one in found.connections}
-    found.do(step)
-    for one in after_restart(found, lines):
-        found.do(one)
-
-
-def connecting(model: ServerModel, lines: Mapping[str, str]) -> Iterator[Step]:
-    """Yield steps that open connections (name -> link), with the usual greeting of each."""
-    for name, link in lines.items():
-        yield ConnectStep(name, link)
-        yield RequestStep(name, model.greeting(link))
-
-
-def after_restart(found: StoreCheck, lines: Mapping[str, str]) -> Iterator[Step]:
-    """Yield steps that open connections and ask for what the server kept; each is to be done before the next."""
-    yield from connecting(found.model, lines)
-    asking = next((one for one in found.connections if found.client_of(one).settled), None)
-    if asking is not None and isinstance(found.model, LastingModel):
-        yield from (RequestStep(asking, (one,)) for one in found.model.kept_shown_by())
-        for name in list(found.connections):
-            if requests := found.model.added_to_kept(found.link_of(name)):
-                yield from (RequestStep(name, (one,)) for one in requests)
-                break
 
 
 def opening(context: FuzzContext) -> dict[str, str]:

@@ -13,17 +13,24 @@ from wireproof.fuzz.conversation_steps import conversation_steps
 from wireproof.fuzz.decisions import BRIEF_WAITS, WAITS
 from wireproof.fuzz.drawn_requests import rows_of
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.seeds import exchanges
-from wireproof.fuzz.store_input import (
+from wireproof.fuzz.replayed_conversations import (
     CHANGED,
+    ENDS,
+    ENDS_HELD,
     KILLED_FIRST,
-    KINDS,
     LACKING,
-    LINKED_SERVERS,
     MANY,
     OTHER_CASE,
+    TOGETHER,
+    WITH_NEXT,
+)
+from wireproof.fuzz.seeds import exchanges
+from wireproof.fuzz.store_input import (
+    KINDS,
+    LINKED_SERVERS,
     RECORDED,
     SMALL,
+    SPLICED,
     UNTIL_DUE,
     WAIT,
     WAITS_HELD,
@@ -47,6 +54,9 @@ BEFORE_EXPIRY, NEXT_INSTANT = bytes([UNTIL_DUE | 1 << 3, 0]), bytes([UNTIL_DUE, 
 """Waits until a nanosecond before the first expiry, and for the first instant ahead."""
 LARGE, LARGE_TIMES = 200, 16
 """Bytes of a long value, which fit into any width, and how often it is sent."""
+TURNS = (0, 0, 0, 0b10101010, 0b11001100)
+"""When steps are of the other conversation: after all of the first one, or in turns."""
+WAYS = (b"", b"", bytes([WITH_NEXT]) * 40, bytes([TOGETHER]) * 40)
 WAIT_KIND = KINDS.index(WAIT)
 LONG_AFTER = bytes([WAIT, WAITS.index(61_000_000_000)]) * 2
 """Waits for more than two minutes."""
@@ -68,6 +78,10 @@ def seeds(name: str) -> Iterator[bytes]:
             yield from _ended_otherwise(context, head, len(steps), at)
             yield from _begun_otherwise(context, head, steps, at)
             yield from _many_times(context, head, steps, at)
+            yield from _ended_with_a_request(head, steps, at)
+            yield from _at_once(head, steps, at)
+            if (at + number) % max(1, len(contexts(name)) // 2) == 0:
+                yield _spliced(context, head)
             if (at + number) % len(contexts(name)) == 0:
                 yield from _changed(context, head, steps, changed)
         if context.by_state:
@@ -115,6 +129,27 @@ def _many_times(context: FuzzContext, head: bytes, steps: Sequence[Step], at: in
     places = [place for place, step in enumerate(steps) if isinstance(step, RequestStep)][-LAST:]
     if context.by_state and at % 16 == 5:
         yield head + bytes(places[at // 16 % len(places)]) + bytes([MANY])
+
+
+def _ended_with_a_request(head: bytes, steps: Sequence[Step], at: int) -> Iterator[bytes]:
+    """Yield a conversation in which a client ends its side with one of its last requests, held or not."""
+    places = [place for place, step in enumerate(steps) if isinstance(step, RequestStep)][-LAST:]
+    if at % 4 == 3:
+        yield head + bytes(places[at // 4 % len(places)]) + bytes([ENDS_HELD if at % 8 == 3 else ENDS])
+
+
+def _at_once(head: bytes, steps: Sequence[Step], at: int) -> Iterator[bytes]:
+    """Yield a conversation whose requests come with the next ones of a connection, or in one turn with others."""
+    if at % 4 < 2 and len(steps) > 2:
+        yield head + bytes([WITH_NEXT if at % 4 else TOGETHER] * len(steps))
+
+
+def _spliced(context: FuzzContext, head: bytes) -> bytes:
+    """Return a conversation that another one goes on with, or takes turns with, some of it at once."""
+    source = Random(f"spliced {head.hex()}")
+    others = len(conversation_steps(context.name, context.profile, context.variant))
+    chosen = source.randrange(others).to_bytes(2, "little") + bytes([source.choice(TURNS)])
+    return bytes([head[0] | SPLICED]) + head[1:] + chosen + source.choice(WAYS)
 
 
 def _again(number: int, written: Sequence[bytes]) -> bytes:

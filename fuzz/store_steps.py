@@ -16,11 +16,13 @@ __all__ = [
     "AdvanceStep",
     "ConnectStep",
     "DisconnectStep",
+    "EndStep",
     "HeldStep",
     "PartsStep",
     "RequestStep",
     "RestartStep",
     "Step",
+    "TogetherStep",
     "describe_step",
     "script_of",
     "steps_of",
@@ -71,6 +73,14 @@ class HeldStep:
 
 
 @dataclass(frozen=True, slots=True)
+class EndStep:
+    """Send requests and end our side with them; `is_held`: while the client takes nothing, which then takes all."""
+
+    step: RequestStep
+    is_held: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PartsStep:
     """Send a request in two parts, and other requests on another connection between them."""
 
@@ -81,13 +91,31 @@ class PartsStep:
 
 
 @dataclass(frozen=True, slots=True)
+class TogetherStep:
+    """Send one request, and requests on another connection before the server has another turn of its loop."""
+
+    first: RequestStep
+    second: RequestStep
+
+
+@dataclass(frozen=True, slots=True)
 class RestartStep:
     """End the server, killed or in good order, and start it again on what it kept; every connection ends."""
 
     is_killed: bool
 
 
-Step = RestartStep | ConnectStep | RequestStep | AdvanceStep | DisconnectStep | HeldStep | PartsStep
+Step = (
+    RestartStep
+    | ConnectStep
+    | RequestStep
+    | AdvanceStep
+    | DisconnectStep
+    | EndStep
+    | HeldStep
+    | PartsStep
+    | TogetherStep
+)
 
 
 def describe_step(step: Step) -> str:
@@ -103,6 +131,11 @@ def describe_step(step: Step) -> str:
             return f"{connection} ends ({how})"
         case HeldStep(connection, asked):
             return f"while {connection} takes nothing, {describe_step(asked)}"
+        case EndStep(asked, is_held):
+            first = f"while {asked.connection} takes nothing, " if is_held else ""
+            return f"{first}{describe_step(asked)} and ends its side at once"
+        case TogetherStep(first, second):
+            return f"{describe_step(first)}, and in the same turn {describe_step(second)}"
         case RestartStep(is_killed):
             return f"the server {'is killed' if is_killed else 'ends'}, and starts again"
         case PartsStep(asked, cut, between):
@@ -114,7 +147,14 @@ def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
 
     Raises `LocalProtocolError` for a request that cannot be encoded.
     """
-    return tuple(_action(step, context) for step in steps)
+    return tuple(_action(one, context) for step in steps for one in _apart(step))
+
+
+def _apart(step: Step) -> tuple[Step, ...]:
+    """Return a step as those that a script can hold."""
+    if isinstance(step, EndStep):
+        return step.step, DisconnectStep(step.step.connection, "half")
+    return (step.first, step.second) if isinstance(step, TogetherStep) else (step,)
 
 
 def _action(step: Step, context: FuzzContext) -> ScriptStep:
@@ -128,7 +168,7 @@ def _action(step: Step, context: FuzzContext) -> ScriptStep:
             return Sleep(ns / 1e9)
         case DisconnectStep(connection, how):
             return Shut(connection, how)
-        case HeldStep(_, asked) | PartsStep(asked):
+        case HeldStep(_, asked) | PartsStep(asked) | EndStep(asked) | TogetherStep(asked):
             return _action(asked, context)
         case RestartStep(is_killed):
             return Restart(is_killed)

@@ -154,6 +154,9 @@ class ServerModel(Protocol):
     def ends_when_half_closed(self, connection: str) -> bool:
         """Return whether the server must end a connection whose client has ended its side."""
 
+    def half_closed(self, connection: str) -> None:
+        """Report that a client has ended its side: only what it asked for must still come."""
+
     def pushed(self, connection: str, push: Message) -> None:
         """Report a push, with `expects_answers` any message; `unexpected` judges it."""
 
@@ -188,6 +191,9 @@ class NeverEnding:
     def ends_when_half_closed(self, connection: str) -> bool:
         """Return True: who asks no more is answered and ended."""
         return True
+
+    def half_closed(self, connection: str) -> None:
+        """Note nothing: pushes come with what causes them."""
 
 
 @runtime_checkable

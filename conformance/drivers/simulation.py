@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import Literal
 
 from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError, misdelivered
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
@@ -20,6 +21,8 @@ from wireproof.reference_server.service import Peer, Service, Session
 
 logging.getLogger("wireproof.reference_server").addHandler(logging.NullHandler())
 """What simulated servers log is nothing that whoever runs cases asked for; without a handler it goes to stderr."""
+Then = Literal["", "end", "more"]
+"""What follows a write before the server has another turn of its loop: nothing, the end of our side, another write."""
 ServiceFactory = Callable[[VirtualClock], Service]
 FIRST_PORT = 40_000
 HIGH_WATER = 1 << 16
@@ -163,14 +166,14 @@ class Simulation:
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
         return Answer(kind, self._clock.monotonic_ns() / 1e9, data)
 
-    def perform(self, action: Action) -> Answer:
-        """Carry out one action of a player."""
+    def perform(self, action: Action, *, then: Then = "") -> Answer:
+        """Carry out one action of a player; after a write the end of our side, or `more`, comes before any turn."""
         match action:
             case Open(name, _, transport, unread, listener):
                 return self._open(name, listener, is_stream=transport == "stream", unread=unread)
             case Write(name, data, apart):
                 wire = self._wires[name]
-                return wire.audit.checked(action, self._write(wire, data, apart or 0.0))
+                return wire.audit.checked(action, self._write(wire, data, apart or 0.0, then))
             case Read(name, timeout):
                 wire = self._wires[name]
                 return wire.audit.checked(action, self._read(wire, timeout))
@@ -195,7 +198,7 @@ class Simulation:
             self._wires[name] = _SimulatedDatagrams(self._service, Peer("udp", "127.0.0.1", port))
         return self._answer(Kind.OPENED, str(port).encode())
 
-    def _write(self, wire: _Wire | _SimulatedDatagrams, data: bytes, pause: float) -> Answer:
+    def _write(self, wire: _Wire | _SimulatedDatagrams, data: bytes, pause: float, then: Then) -> Answer:
         if isinstance(wire, _SimulatedDatagrams):
             if len(data) > LARGEST_DATAGRAM:
                 return self._answer(Kind.RESET, b"Message too long")
@@ -211,7 +214,10 @@ class Simulation:
                 wire.session.data_received(data)
             else:
                 wire.lose()
-        self._clock.advance(round(pause * 1e9))
+        if then == "end" and not wire.closed:
+            wire.session.eof_received()
+        if then != "more":
+            self._clock.advance(round(pause * 1e9))
         return self._answer(Kind.SENT)
 
     def _read(self, wire: _Wire | _SimulatedDatagrams, timeout: float) -> Answer:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["UNEXPECTED", "InvariantError", "server_ended", "unexpected", "unexpected_as_findings"]
+from wireproof.reference_server.model import Disagreement
+
+__all__ = ["UNEXPECTED", "InvariantError", "agree", "server_ended", "unexpected", "unexpected_as_findings"]
 
 UNEXPECTED = "only named errors"
 """The invariant that an exception breaks which the code under test may not raise."""
@@ -29,6 +31,12 @@ class InvariantError(AssertionError):
         self.detail = detail
         self.shape = shape or detail
         self.clause = clause
+
+
+def agree(invariant: str, found: Disagreement | None) -> None:
+    """Raise `InvariantError` for what a model does not allow; nothing for None."""
+    if found is not None:
+        raise InvariantError(invariant, found.detail, found.shape, found.clause)
 
 
 def server_ended(error: BaseException) -> InvariantError:

@@ -43,8 +43,22 @@ class HookSession(NamechanSession):
                 (known,) = self._outcomes.popleft()
                 said = " ".join(known.split("\n")).encode()  # what is quoted of a request may have line ends
                 self.push(self.connection.send(Outcome(b"error " + said if known else b"ok")))
+            if (self._ended or self._finishing) and not (self._outcomes or self.closed):
+                self.state.later(self._go_on)
 
         return done
+
+    def eof_received(self) -> None:
+        """Handle the end of the stream: the harness ends once every outcome is known."""
+        if self._outcomes:
+            self._ended = True
+        else:
+            super().eof_received()
+
+    def _follow(self, *, is_over: bool) -> None:
+        """See `StreamSession._follow`; outcomes are waited for."""
+        if not (self._outcomes and (self._finishing or (is_over and self._ended))):
+            super()._follow(is_over=is_over)
 
     def malformed(self, error: RemoteProtocolError) -> None:
         """Say what is wrong with a line, and close."""

@@ -15,9 +15,10 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.known_targets import TARGETS
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.replayed_conversations import KILLED_FIRST, LACKING, RESTARTED_FIRST
 from wireproof.fuzz.seed_replay import replayed_seeds
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_input import KILLED_FIRST, LACKING, RECORDED, RESTARTED_FIRST, check, described, setting_of
+from wireproof.fuzz.store_input import RECORDED, check, described, setting_of
 from wireproof.fuzz.store_seeds import CHANGED_SINCE, seeds
 from wireproof.fuzz.store_steps import ConnectStep, PartsStep, RequestStep
 from wireproof.fuzz.unmodelled_profiles import check_unmodelled_profiles

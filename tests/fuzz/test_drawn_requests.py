@@ -12,7 +12,8 @@ from wireproof.fuzz.conversation_steps import conversation_steps
 from wireproof.fuzz.drawn_requests import KEPT, RequestDrawing
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.store_input import OTHER_CASE, RECORDED, check, contexts
+from wireproof.fuzz.replayed_conversations import OTHER_CASE
+from wireproof.fuzz.store_input import RECORDED, check, contexts
 from wireproof.fuzz.store_seeds import seeds
 from wireproof.fuzz.store_steps import describe_step
 from wireproof.protocols import Request

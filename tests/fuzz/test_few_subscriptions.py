@@ -13,8 +13,8 @@ from wireproof.fuzz import server_transports
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.restarting import connecting
 from wireproof.fuzz.server_transports import SMALL_LIMITS, InProcess
-from wireproof.fuzz.store_input import connecting
 from wireproof.fuzz.store_steps import RequestStep
 from wireproof.protocols import Request
 from wireproof.protocols.namechan.requests import HookCreate

@@ -28,12 +28,12 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.reproduction import play_steps
+from wireproof.fuzz.restarting import after_restart, connecting
 from wireproof.fuzz.script import Restart, ScriptError
 from wireproof.fuzz.script import closing as played_to_the_end
 from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.state_machine import Preset, run
 from wireproof.fuzz.step_failure import Setting, StepFailure
-from wireproof.fuzz.store_input import after_restart, connecting
 from wireproof.fuzz.store_steps import ConnectStep, RequestStep, RestartStep, describe_step, script_of, steps_of
 from wireproof.protocols.namechan import Replay
 from wireproof.protocols.namechan.requests import Connect, HookCreate, HookPublish, Subscribe, Version

@@ -12,16 +12,9 @@ from tests.fuzz.planting import plant
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.replayed_conversations import MANY
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_input import (
-    KINDS,
-    MANY,
-    RECORDED,
-    SMALL,
-    WAIT,
-    check,
-    contexts,
-)
+from wireproof.fuzz.store_input import KINDS, RECORDED, SMALL, WAIT, check, contexts
 from wireproof.fuzz.store_seeds import BEFORE_EXPIRY, EXPIRED, LARGE, LONG_AFTER, seeds
 from wireproof.fuzz.store_steps import (
     AdvanceStep,

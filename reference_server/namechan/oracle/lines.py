@@ -67,6 +67,8 @@ class ModelLine:
     clause: str = ""
     """Which clause says so."""
     may_end: bool = False
+    is_leaving: bool = False
+    """Its client has ended its side."""
 
     def member(self, name: bytes) -> Membership | None:
         """Return the subscription of a topic."""
@@ -102,6 +104,12 @@ class ModelLine:
         before, self.ping_time = self.ping_time, ping.time
         return self.stage != "new" and not self.is_hook and (before is None or ping.time >= before)
 
+    def leave(self) -> None:
+        """Follow that the client has ended its side: messages may come, and need not."""
+        self.is_leaving = True
+        for one in (one for member in self.memberships for one in member.due):
+            one.is_certain = False
+
     def due(self) -> Iterator[tuple[str, str]]:
         """Yield what must still come, with its clause."""
         yield from ((repr(one), self._missing(one)) for one in self.answers if one.is_certain)
@@ -112,7 +120,7 @@ class ModelLine:
         """Return what waits for this connection alone, with its clause."""
         for member in self.memberships:
             queue = member.queue
-            if queue.waiting and not queue.is_broadcast and queue.members == [member]:
+            if queue.waiting and not (queue.is_broadcast or self.is_leaving) and queue.members == [member]:
                 number = min(queue.waiting)
                 return f"message {number} of {queue.name!r}: {queue.waiting[number]!r}", "NCH-ROUND_ROBIN-3"
         return None

@@ -377,6 +377,10 @@ class DocumentModel:
         """Return that the server ends a connection whose client has ended its side."""
         return True
 
+    def half_closed(self, connection: str) -> None:
+        """Expect answers, and messages no longer for certain."""
+        self._lines[connection].leave()
+
     def instants(self) -> list[int]:
         """Return the instants, in ns and ascending, beside which something is due."""
         found = set()

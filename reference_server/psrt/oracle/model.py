@@ -211,6 +211,9 @@ class DocumentModel:
         """Return whether the server must end a connection whose client has ended its side (P16)."""
         return not (self._is_released and self._lines[connection].interval)
 
+    def half_closed(self, connection: str) -> None:
+        """Note nothing: messages come with what causes them."""
+
     def instants(self) -> list[int]:
         """Return the instants, in ns and ascending, at which connections end or beacons are due."""
         found = {

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from wireproof.protocols.errors import LocalProtocolError, MalformedFrameError
 from wireproof.protocols.frames import FrameContext
-from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.messages import Message, Push, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.enums import OLD_VERSION, VERSION, ResultCode
@@ -347,6 +347,12 @@ class DocumentModel:
     def ends_when_half_closed(self, connection: str) -> bool:
         """Return that the server ends a connection whose client has ended its side."""
         return True
+
+    def half_closed(self, connection: str) -> None:
+        """Expect answers and what was pulled, and nothing else for certain."""
+        for one in self._lines[connection].due:
+            is_push = any(issubclass(shape.kind, Push) for shape in one.shapes)
+            one.is_certain = one.is_certain and (not is_push or one.clause.startswith("TMQP-PULL"))
 
     def instants(self) -> list[int]:
         """Return the instants, in ns and ascending, beside which something is due."""
