@@ -133,9 +133,11 @@ def _many_times(context: FuzzContext, head: bytes, steps: Sequence[Step], at: in
 
 def _ended_with_a_request(head: bytes, steps: Sequence[Step], at: int) -> Iterator[bytes]:
     """Yield a conversation in which a client ends its side with one of its last requests, held or not."""
-    places = [place for place, step in enumerate(steps) if isinstance(step, RequestStep)][-LAST:]
-    if at % 4 == 3:
-        yield head + bytes(places[at // 4 % len(places)]) + bytes([ENDS_HELD if at % 8 == 3 else ENDS])
+    if at % 4 == 1:
+        places = [place for place, step in enumerate(steps) if isinstance(step, RequestStep)][-LAST:]
+        for number, place in enumerate(places, at // 8):
+            lead = bytes([head[0] & ~SMALL | SMALL * (number % 3 == 0)])
+            yield lead + head[1:] + bytes(place) + bytes([ENDS_HELD if number % 4 == 3 else ENDS])
 
 
 def _at_once(head: bytes, steps: Sequence[Step], at: int) -> Iterator[bytes]:

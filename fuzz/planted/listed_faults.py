@@ -12,9 +12,8 @@ from wireproof.fuzz.planted.drawn_faults import PlantedFault, Slip
 
 __all__ = ["LISTS", "listed_faults", "replaced"]
 
-LISTS = tuple(
-    Path(__file__).with_name(f"{name}.yaml") for name in ("listed-faults", "second-list", "third-list", "fourth-list")
-)
+NAMES = ("listed-faults", "second-list", "third-list", "fourth-list", "fifth-list")
+LISTS = tuple(Path(__file__).with_name(f"{name}.yaml") for name in NAMES)
 """The lists of this project."""
 SHARED = frozenset({"codec", "scheduler", "transport"})
 """Parts that no protocol owns."""

@@ -62,10 +62,10 @@ def test_a_server_that_others_use_agrees_and_every_example_has_names_of_its_own(
         def __init__(self) -> None:
             self.__dict__ = place.__dict__
 
-        def perform(self, action: object) -> object:  # type: ignore[override]
+        def perform(self, action: object, **given: object) -> object:  # type: ignore[override]
             if isinstance(action, Write):
                 scripts.append(action.data)
-            return super().perform(action)  # type: ignore[arg-type]
+            return super().perform(action, **given)  # type: ignore[arg-type]
 
         def close(self) -> None:
             for name in "abcd":
