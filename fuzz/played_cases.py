@@ -55,6 +55,7 @@ def _played(name: str, profile: str, variant: str, case: Case, most_bytes: int) 
     sent = 0
 
     def note(event: StepEvent) -> None:
+        """Keep a step. Raises `_TooLongError`, which ends the play."""
         nonlocal sent
         sent += len(event.data) if event.do == "send" else 0
         if sent > most_bytes:
