@@ -72,7 +72,8 @@ OPTIONS = (
         multiple=True,
         metavar="NAME=ADDRESS",
         help="Where the target listens beside its usual address, as tcp://HOST:PORT or unix:///PATH, {data} as in "
-        "its command; it declares the feature of that name, too.",
+        "its command; it declares the feature of that name, too. A started target may print it instead: listening "
+        "NAME ADDRESS.",
     ),
     click.option(
         "--tls-ca",

@@ -59,7 +59,7 @@ from wireproof.conformance.model.actions import (
     Write,
 )
 from wireproof.conformance.model.outcome import Outcome, harness_error
-from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.connections import ActionGenerator, Result
@@ -79,6 +79,10 @@ SHARE = 512 * 1024
 
 class TargetProcess(Protocol):
     """The process of a target, as far as cases measure and limit it."""
+
+    @property
+    def listeners(self) -> Mapping[str, str]:
+        """Name -> address of the listeners beside the usual one that it printed."""
 
     def usage(self) -> Any:
         """Return what it takes, as an object of figures."""
@@ -129,9 +133,7 @@ class SocketDriver:
         `unread` and `listener`: as in `Open`.
         """
         if listener:
-            if listener not in self.listeners:
-                raise OSError(f"the address of its listener {listener!r} is not known: --listener {listener}=ADDRESS")
-            return await connect(self.listeners[listener], self.timeout, most_held, unread=unread)
+            return await connect(self._listener(listener), self.timeout, most_held, unread=unread)
         timeout = self.timeout if self.unanswered < PATIENCE else min(self.timeout, IMPATIENT)
         try:
             wire = await connect(self.address, timeout, most_held, unread=unread)
@@ -147,6 +149,18 @@ class SocketDriver:
             if peer:  # None where the target reset the connection as it was made
                 self._host = peer[0]
         return wire
+
+    def _listener(self, name: str) -> Address:
+        """Return where a listener beside the usual one is: as it was named, or as a started server printed it."""
+        if name in self.listeners:
+            return self.listeners[name]
+        printed = self.process.listeners if self.process is not None else {}
+        if name not in printed:
+            raise OSError(f"the address of its listener {name!r} is not known: --listener {name}=ADDRESS")
+        try:
+            return parse_address(printed[name])
+        except TargetError as error:
+            raise OSError(f"it printed where its listener {name!r} is: {error}") from None
 
     async def datagrams(self) -> Datagrams:
         """Return a socket for datagrams to the target's own host and port; raises `OSError`."""

@@ -71,6 +71,8 @@ class Settings:
     """The protocol's own limits that nobody declared of the target."""
     unknown: frozenset[str] = frozenset()
     """Those of them that no document bounds and that are not found out: cases cannot wait for them."""
+    unlike: frozenset[str] = frozenset()
+    """Those of them that the target was found not to have as they are assumed: no case can count on them."""
 
 
 class Plan:
@@ -155,8 +157,9 @@ class Plan:
         """Return the outcome of a case that is not asked because of what the target lacks; None for all others."""
         if lacking := self.lacking(case):
             return undeclared(lacking, self.suite.features)
-        if waits(case) and (unknown := parameters_in(case, self.settings.unknown)):
-            return unbounded(sorted(unknown), self.suite.parameters)
+        unknown = self.settings.unknown if waits(case) else frozenset()
+        if unbounded_here := parameters_in(case, unknown | self.settings.unlike):
+            return unbounded(sorted(unbounded_here), self.suite.parameters)
         route = self.settings.route
         if route.at_once is not None and (needed := self.needs(case).connections) > route.at_once:
             return too_narrow(needed, route.at_once)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 
 from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.simulation import ServiceFactory, SimulationDriver
@@ -14,7 +13,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.crashes.supervision import SupervisedScheduler
 from wireproof.conformance.run.plan import Plan, Report
-from wireproof.conformance.run.processes import ServerProcess
+from wireproof.conformance.run.processes import ServerProcess, placed
 from wireproof.conformance.run.shorter_walks import SHORTER, advanced
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.crashes import ended_early
@@ -82,7 +81,7 @@ async def play_all(
         limiter=Limiter(settings.jobs),
         process=server,
         tls=settings.tls,
-        listeners={name: _placed(at, server) for name, at in (settings.listeners or {}).items()},
+        listeners=placed(settings.listeners or {}, server),
     )
     scheduler: CaseScheduler
     if server is not None:
@@ -100,13 +99,6 @@ async def play_all(
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         raise error from None
-
-
-def _placed(listener: Address, server: ServerProcess | None) -> Address:
-    """Return where a listener is, with the folder of a started server that `/{data}` stands for."""
-    if server is None:
-        return listener
-    return replace(listener, path=server.filled(listener.path.replace("/{data}", "{data}", 1)))
 
 
 async def _bounded(plan: Plan, scheduler: CaseScheduler) -> None:

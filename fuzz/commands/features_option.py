@@ -64,8 +64,8 @@ def features_at(name: str, options: Options, target: Target, address: Address, s
     if options["features"] or not can_be_asked(suite):
         return known
     run = Run(name, spoken.profile, spoken.variant, target.label, target.label)
-    asking = features_found(suite, run, address, Settings(features=known, listeners=listeners_of(options)))
-    found = asyncio.run(asking)
+    settings = Settings(features=known, listeners=listeners_of(options))
+    found = asyncio.run(features_found(suite, run, address, settings, server))
     if server is not None and (death := server.death()) is not None:
         asyncio.run(server.restart(f"it {death} while its features were asked for"))
     if found - known:

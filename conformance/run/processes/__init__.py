@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.conformance.run.processes.modules import module_command, module_environment
 from wireproof.conformance.run.processes.process_tree import Usage
-from wireproof.conformance.run.processes.servers import ServerProcess, StartError, parse_command, running_server
+from wireproof.conformance.run.processes.servers import ServerProcess, StartError, parse_command, placed, running_server
 from wireproof.conformance.run.processes.signals import (
     ended_by_signals,
     run_until_ended,
@@ -20,6 +20,7 @@ __all__ = [
     "module_command",
     "module_environment",
     "parse_command",
+    "placed",
     "run_until_ended",
     "running_server",
     "signals_handled",

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import SystemRandom
 from tempfile import TemporaryDirectory
@@ -283,6 +283,16 @@ def running_server(command: Sequence[str], *, timeout: float = 15.0) -> Iterator
     literally = ServerCommand(tuple(command), filled=False)
     with ServerProcess(literally, ready_timeout=timeout, environment=module_environment()) as server:
         yield str(server.address)
+
+
+def placed(listeners: Mapping[str, Address], server: ServerProcess | None) -> dict[str, Address]:
+    """Return where listeners are, with the folder of a started server that `/{data}` stands for."""
+    if server is None:
+        return dict(listeners)
+    return {
+        name: replace(one, path=server.filled(one.path.replace("/{data}", "{data}", 1)))
+        for name, one in listeners.items()
+    }
 
 
 def exit_text(code: int) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from tests.conformance import servers
-from wireproof.conformance.model.targets import Address, parse_address
+from wireproof.conformance.model.targets import Address
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.asked_features import can_be_asked, features_found
+from wireproof.conformance.run.asked_features import can_be_asked, features_found, limits_not_shown
 from wireproof.conformance.run.plan import Plan, Settings
-from wireproof.conformance.run.processes import module_command, running_server
+from wireproof.conformance.run.processes import ServerProcess, module_command, module_environment
+from wireproof.conformance.run.processes.servers import ServerCommand
 from wireproof.conformance.run.runner import simulate
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.cases import load_suite
@@ -25,7 +26,6 @@ from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Service, seeded_ids
 
 ASKED = [name for name in protocol_names() if can_be_asked(load_suite(name))]
-CONFIGURED = frozenset({"tmqp", "psrt"})
 
 
 def run_of(name: str, profile: str = "") -> Run:
@@ -37,7 +37,7 @@ async def found_at(address: Address, name: str, profile: str = "") -> frozenset[
 
 
 def test_the_cases_that_show_a_feature_are_there_and_need_it() -> None:
-    assert set(ASKED) == CONFIGURED
+    assert set(ASKED) == {"namechan", "psrt", "tmqp"}
     for name in ASKED:
         suite = load_suite(name)
         cases = {case.id: case for case in suite.cases}
@@ -53,8 +53,12 @@ def test_all_that_a_server_was_set_up_with_is_found(name: str, tmp_path: Path) -
     command = module_command(
         "wireproof.reference_server", *reference_target.serving_arguments(name, **place, scratch=tmp_path)
     )
-    with running_server([*command, "--port", "0"]) as address:
-        assert asyncio.run(found_at(parse_address(address), name)) == can_be_asked(load_suite(name))
+    literally = ServerCommand((*command, "--port", "0"), filled=False)
+    suite = load_suite(name)
+    with ServerProcess(literally, environment=module_environment()) as server:
+        settings = Settings(features=frozenset({"tcp", *server.announced_listeners()}))
+        found = asyncio.run(features_found(suite, run_of(name), server.address, settings, server))
+    assert found == can_be_asked(suite)
 
 
 async def found_in_a_plain_one(name: str, profile: str, options: Mapping[str, Any]) -> frozenset[str]:
@@ -87,12 +91,14 @@ def test_a_fault_in_a_feature_does_not_hide_it(mutant: str) -> None:
     assert asyncio.run(found()) == {"admin", "deliveries", "routers", "authorization"}
 
 
-def test_a_target_that_ended_is_asked_nothing() -> None:
-    async def found() -> frozenset[str]:
-        nobody, settings = Address("tcp", "127.0.0.1", 1), Settings(features=frozenset())
-        return await features_found(load_suite("tmqp"), run_of("tmqp"), nobody, settings, alive=lambda: False)
-
-    assert asyncio.run(found()) == frozenset()
+def test_a_server_that_ended_is_asked_nothing() -> None:
+    command = module_command("wireproof", "serve", "tmqp", "--port", "0")
+    with ServerProcess(ServerCommand(tuple(command), filled=False), environment=module_environment()) as server:
+        server.kill()
+        settings = Settings(features=frozenset())
+        assert (
+            asyncio.run(features_found(load_suite("tmqp"), run_of("tmqp"), server.address, settings, server)) == set()
+        )
 
 
 @pytest.mark.parametrize(
@@ -117,3 +123,27 @@ def test_a_right_server_without_a_feature_fails_no_case_that_does_not_need_it(
     simulate(Plan(run_of(name, profile), load_suite(name), cases, Settings(features=features)), service, records.append)
     assert len(records) > 500
     assert [(one["case"], one["expected"], one["got"]) for one in records if one["verdict"] != "pass"] == []
+
+
+@pytest.mark.parametrize(("kept", "unlike"), [(20, set()), (10_000, {"MAX_KEPT"})])
+def test_a_limit_that_nobody_declared_is_checked(kept: int, unlike: set[str]) -> None:
+    """A namechan server that keeps more messages than is assumed failed five cases."""
+    words = ["serve", "namechan", "--hook", "--max-kept", str(kept), "--port", "0"]
+    command = ServerCommand(tuple(module_command("wireproof", *words)), filled=False)
+    suite = load_suite("namechan")
+    with ServerProcess(command, environment=module_environment()) as server:
+        settings = Settings(features=frozenset(server.announced_listeners()))
+        run, where = run_of("namechan"), server.address
+        found = asyncio.run(limits_not_shown(suite, run, where, settings, {"MAX_KEPT"}, server))
+        nobody = asyncio.run(limits_not_shown(suite, run, where, Settings(features=frozenset()), {"MAX_KEPT"}, server))
+    assert found == unlike
+    assert nobody == set()
+
+
+def test_cases_that_count_on_a_limit_that_the_target_has_otherwise_are_unsupported() -> None:
+    suite, settings = load_suite("namechan"), Settings(unlike=frozenset({"MAX_KEPT"}))
+    plan = Plan(run_of("namechan"), suite, (), settings)
+    outcomes = {case.id: plan.undeclared(case) for case in suite.cases}
+    counting = {name for name, outcome in outcomes.items() if outcome is not None}
+    assert {"round-robin/limit", "publish/full"} < counting
+    assert len(counting) < 20
