@@ -89,10 +89,11 @@ class CrashSearch:
         The server that runs must be a fresh one. Where a case is found, it is not started again.
         """
         before: list[Case] = []
-        for group in groups_of(suspects):
+        groups = list(groups_of(suspects))
+        for number, group in enumerate(groups, 1):
             if self._replays.gone:
                 return None
-            if not await self._ends(group, SETTLE):
+            if not await self._ends(group, SETTLE if number < len(groups) else LATE):
                 before += group
             elif len(group) == 1 and not before:
                 return self._alone

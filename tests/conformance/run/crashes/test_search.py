@@ -106,6 +106,14 @@ def test_one_that_does_it_a_little_later_is_found_in_its_group() -> None:
     assert case not in tried[:1]
 
 
+def test_the_only_suspect_is_found_that_ends_it_a_little_later() -> None:
+    replays = FakeReplays(lambda _, patience: patience >= LATE)
+    guilty = asyncio.run(CrashSearch(replays).find(CASES[:1]))
+
+    assert guilty is not None
+    assert (guilty[0].id, replays.plays, replays.restarts) == ("made/0", 1, 0)
+
+
 def test_a_server_that_does_not_start_again_ends_the_search() -> None:
     case, _, replays = found(lambda played, _: len(played) > 1, restarts=0)
 
