@@ -72,9 +72,9 @@ class Quiet:
 
     @property
     def _seen_enough(self) -> int:
-        """How often a case must fail in quiet."""
-        old = self._plan.holds_records and self._believed < QUIET_ENOUGH
-        return SEEN if old or self.doubts_own_records else 1
+        """How often a case must fail in quiet, or where no request says whether others use the target."""
+        unknown = self._plan.holds_records or "quiet" not in self._plan.suite.probe
+        return SEEN if (unknown and self._believed < QUIET_ENOUGH) or self.doubts_own_records else 1
 
     async def _use_by_others(self, took: float) -> str:
         """Return how others use the target, "" if nobody does, or if enough cases in a row were believed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -57,6 +58,7 @@ class Anything:
 
     holds_records: bool
     bounds: Bounds
+    suite = SimpleNamespace(probe={"quiet": {}})
 
     def __getattr__(self, name: str) -> Anything:
         return Anything()
@@ -81,6 +83,15 @@ def test_a_case_that_needs_a_quiet_target_is_played_until_it_is_quiet(
 
 def test_a_failure_on_a_target_that_held_nothing_is_believed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settled(monkeypatch, [""], [PASS], empty=True) == (Verdict.FAIL, 0)
+
+
+@pytest.mark.parametrize(("plays", "verdict", "again"), [([PASS], Verdict.PASS, 1), ([FAIL], Verdict.FAIL, SEEN - 1)])
+def test_where_no_request_shows_others_a_failure_must_be_seen_again(
+    monkeypatch: pytest.MonkeyPatch, plays: list[Outcome], verdict: Verdict, again: int
+) -> None:
+    monkeypatch.setattr(Anything, "suite", SimpleNamespace(probe={}))
+
+    assert settled(monkeypatch, [""], plays, empty=True) == (verdict, again)
 
 
 def test_a_failure_late_in_a_run_is_not_believed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
