@@ -116,6 +116,7 @@ def test_the_command_keeps_what_killed_and_prints_what_it_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wireproof.conformance.commands.mutation.load_suite", lambda name: FEW)
+    monkeypatch.setattr("wireproof.conformance.commands.mutation_gate.shipped_kills", lambda *_: {})
     file = tmp_path / "kills.json"
     arguments = ["throttr", "--gate", "--previous", str(file), "--mutant", LOW_BYTE.name, "--mutant", CONFORMING.name]
     first, second = CliRunner().invoke(command, arguments), CliRunner().invoke(command, arguments)

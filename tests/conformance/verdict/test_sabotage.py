@@ -123,8 +123,8 @@ def test_a_driver_that_does_something_to_what_is_sent_fails_nobody(
 ) -> None:
     real = Simulation._write
 
-    def write(self: Simulation, wire: Any, data: bytes, pause: float) -> Answer:
-        return real(self, wire, LOSSES[how](data), pause)
+    def write(self: Simulation, wire: Any, data: bytes, pause: float, *detail: Any) -> Answer:
+        return real(self, wire, LOSSES[how](data), pause, *detail)
 
     monkeypatch.setattr(Simulation, "_write", write)
     seen = verdicts(profile, variant)
