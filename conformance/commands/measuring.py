@@ -55,10 +55,7 @@ class Measuring:
 
     def _died(self, what: str) -> bool:
         """Start a server again that died while it was asked for `what`; say whether it did."""
-        if self._server is None or (death := self._server.death()) is None:
-            return False
-        asyncio.run(self._server.restart(f"it {death} while its {what} were asked for"))
-        return True
+        return self._server is not None and asyncio.run(self._server.restart_if_ended(what))
 
     def _with_listeners(self, settings: Settings) -> Settings:
         """Take a listener that a started server printed for the feature of its name."""

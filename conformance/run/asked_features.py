@@ -46,13 +46,12 @@ async def features_found(
     What a feature rests on must be there, too: declared in `settings`, or found. `server`: the target, if wireproof
     started it; one that ended is asked nothing more.
     """
-    plan, driver = _plan(suite, run, settings), _driver(address, settings, server)
+    plan, driver = _asking(suite, run, address, settings, server)
     known = {case.id: case for case in applicable(suite, run.profile, run.variant)}
     asked = {
         name: [known[one] for one in cases if one in known] for name, cases in suite.probe.get("features", {}).items()
     }
-    trip = settings.route.round_trip
-    over = asyncio.get_running_loop().time() + MOST + TRIPS * trip
+    over = asyncio.get_running_loop().time() + MOST + TRIPS * settings.route.round_trip
     beside = asyncio.Semaphore(1 if settings.route.at_once is not None else max(1, len(asked)))
 
     async def has(cases: Sequence[Case]) -> bool:
@@ -91,7 +90,7 @@ async def limits_not_shown(
 
     `assumed` of the protocol's probe names the case of each. `settings` say which features the target has.
     """
-    plan, driver = _plan(suite, run, settings), _driver(address, settings, server)
+    plan, driver = _asking(suite, run, address, settings, server)
     known, there = {case.id: case for case in suite.cases}, settings.features or frozenset()
     found = set()
     for name, shown_by in suite.probe.get("assumed", {}).items():
@@ -103,19 +102,14 @@ async def limits_not_shown(
     return frozenset(found)
 
 
-def _plan(suite: Suite, run: Run, settings: Settings) -> Plan:
+def _asking(
+    suite: Suite, run: Run, address: Address, settings: Settings, server: ServerProcess | None
+) -> tuple[Plan, SocketDriver]:
+    """Return who makes the players of cases, whatever they need, and who plays them."""
     timeout = min(settings.timeout, PATIENCE) + 4 * settings.route.round_trip
-    return Plan(run, suite, (), replace(settings, features=None, timeout=timeout))
-
-
-def _driver(address: Address, settings: Settings, server: ServerProcess | None) -> SocketDriver:
-    return SocketDriver(
-        address,
-        timeout=min(settings.timeout, PATIENCE) + 4 * settings.route.round_trip,
-        tls=settings.tls,
-        listeners=placed(settings.listeners or {}, server),
-        process=server,
-    )
+    plan = Plan(run, suite, (), replace(settings, features=None, timeout=timeout))
+    listeners = placed(settings.listeners or {}, server)
+    return plan, SocketDriver(address, timeout=timeout, tls=settings.tls, listeners=listeners, process=server)
 
 
 def _ended(server: ServerProcess | None) -> bool:

@@ -162,10 +162,10 @@ def unexplained(deaths: Sequence[Death]) -> Outcome:
     expected = "a target that stays up through the run"
     ends = [{"how": one.how, "under_way": list(one.cases), **one.extra} for one in deaths]
     verdict = Verdict.HANG if all("silent" in one.extra for one in deaths) else Verdict.CRASH
-    return Outcome(verdict, Trace(), Guilty.TARGET, expected=expected, got=told_of(ends), extra={"ends": ends})
+    return Outcome(verdict, Trace(), Guilty.TARGET, expected=expected, got=ends_in_words(ends), extra={"ends": ends})
 
 
-def told_of(ends: Sequence[JsonObject]) -> str:
+def ends_in_words(ends: Sequence[JsonObject]) -> str:
     """Return what the case that stands for the run got: each way in which the target ended, and how often.
 
     `ends` are those of its record. What was under way each time is named where there is something.

@@ -10,7 +10,7 @@ from wireproof.conformance.model.outcome import ANYWHERE, BY_MODEL
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.generated_cases import is_generated
 from wireproof.conformance.suite.segmentation import WHOLE
-from wireproof.conformance.verdict.crashes import told_of
+from wireproof.conformance.verdict.crashes import ends_in_words
 from wireproof.protocols.json_values import JsonObject
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def ends_apart(record: Record) -> list[Record]:
     if len(ways) < 2:
         return [record]
     extra = extra_of(record)
-    return [{**record, "got": told_of(ends), "extra": {**extra, "ends": ends}} for ends in ways.values()]
+    return [{**record, "got": ends_in_words(ends), "extra": {**extra, "ends": ends}} for ends in ways.values()]
 
 
 def follows(record: Record) -> bool:

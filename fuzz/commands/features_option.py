@@ -66,8 +66,8 @@ def features_at(name: str, options: Options, target: Target, address: Address, s
     run = Run(name, spoken.profile, spoken.variant, target.label, target.label)
     settings = Settings(features=known, listeners=listeners_of(options))
     found = asyncio.run(features_found(suite, run, address, settings, server))
-    if server is not None and (death := server.death()) is not None:
-        asyncio.run(server.restart(f"it {death} while its features were asked for"))
+    if server is not None:
+        asyncio.run(server.restart_if_ended("features"))
     if found - known:
         click.echo(f"features found by asking: {', '.join(sorted(found - known))}; --feature NAME declares others")
     return known | found

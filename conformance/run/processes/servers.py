@@ -133,6 +133,13 @@ class ServerProcess:
         for _ in self._starting(why):
             await asyncio.sleep(POLL)
 
+    async def restart_if_ended(self, asked: str) -> bool:
+        """Restart it if it ended while it was asked for its `asked`; return whether it did. Raises `StartError`."""
+        if (death := self.death()) is None:
+            return False
+        await self.restart(f"it {death} while its {asked} were asked for")
+        return True
+
     def _starting(self, why: str) -> Iterator[None]:
         for attempt in range(1, TRIES + 1):
             try:
